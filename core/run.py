@@ -1,0 +1,212 @@
+"""Run folders: one output folder a run, with a manifest that says what made it, and one policy for a folder that exists.
+
+The manifest (manifest.json) holds the command, the resolved config, package versions, git commit and whether the tree
+was dirty, SHA-256 fingerprints of the inputs, seeds, start and end time, status, and what the command adds with ``note``.
+No absolute path is written: inputs are named as the user named them, relative to the working folder.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from core.config import IfExists
+from core.errors import AlreadyDone, DataError, RunFolderError
+from core.jsonl import write_json
+
+MANIFEST = "manifest.json"
+_PACKAGES = (
+    "torch",
+    "transformers",
+    "trl",
+    "peft",
+    "accelerate",
+    "deepspeed",
+    "mergekit",
+    "datasets",
+    "numpy",
+    "scipy",
+)
+# Fields that say where and whether to write, not what: a run that differs in them alone is the same run.
+_NOT_IDENTITY = ("output", "output_dir", "if_exists", "resume_from_checkpoint", "logging_dir")
+
+
+class Run:
+    """An output folder being written. ``with Run(...) as run:`` marks it done at the end, failed on an error.
+
+    Raises RunFolderError where the folder exists (``if_exists`` fail) or holds another run (resume); AlreadyDone where
+    it holds this run, finished. ``resumed`` says that an unfinished folder of the same run was there. With ``writes`` False
+    (every process but the main one; see train.launch) nothing on disk is looked at or changed.
+    """
+
+    def __init__(
+        self,
+        output: str | Path,
+        command: str,
+        config: Mapping[str, Any] | BaseModel,
+        inputs: Sequence[str | Path] = (),
+        if_exists: IfExists = "fail",
+        seed: int | None = None,
+        writes: bool = True,
+    ) -> None:
+        self.path = Path(output)
+        values = config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config)
+        fingerprints = {shown_path(path): fingerprint(path) for path in inputs}
+        self.manifest: dict[str, Any] = {
+            "command": command,
+            "status": "running",
+            "started": _now(),
+            "ended": None,
+            "seed": seed,
+            "config": {name: _shown(value) for name, value in values.items()},
+            "inputs": fingerprints,
+            "packages": package_versions(),
+            "git": git_state(),
+        }
+        self.writes = writes
+        self.resumed = writes and self._settle(if_exists)
+        self._write()
+
+    def note(self, **facts: Any) -> None:
+        """Add facts to the manifest at once, e.g. counts by language."""
+        self.manifest.update(facts)
+        self._write()
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        reason = {} if kind is None else {"error": f"{kind.__name__}: {' '.join(str(error).split())}"}
+        self.note(status="done" if kind is None else "failed", ended=_now(), **reason)
+
+    def _write(self) -> None:
+        if self.writes:
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_json(self.manifest, self.path / MANIFEST)
+
+    def _settle(self, if_exists: IfExists) -> bool:
+        """Apply the policy to what is at the path; True where an unfinished run goes on."""
+        if not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir())):
+            return False
+        old = read_manifest(self.path)
+        if if_exists == "fail":
+            raise RunFolderError(
+                f"output {self.path} exists; name another, or pass --if_exists resume (go on) or overwrite (replace it)"
+            )
+        if old is None:
+            raise RunFolderError(f"output {self.path} exists and no run of this project made it; name another folder")
+        if if_exists == "overwrite":
+            shutil.rmtree(self.path)
+            return False
+        self._check_same(old)
+        if old["status"] == "done":
+            raise AlreadyDone(f"{self.path}: finished before, nothing left to do")
+        return True
+
+    def _check_same(self, old: dict[str, Any]) -> None:
+        for what in ("command", "inputs", "config"):
+            before, now = old.get(what), self.manifest[what]
+            if what == "config":
+                before, now = _identity(before or {}), _identity(now)
+            if before != now:
+                names = _changed(before, now)
+                raise RunFolderError(
+                    f"output {self.path} holds a run with other {what}{names}, so it cannot be resumed; "
+                    "name another folder or pass --if_exists overwrite"
+                )
+
+
+def read_manifest(folder: str | Path) -> dict[str, Any] | None:
+    """The manifest of a run folder, or None where there is none that can be read."""
+    try:
+        return json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def fingerprint(path: str | Path) -> str:
+    """SHA-256 of a file, or of a folder's file names and sizes and small files' contents (weights are not read through)."""
+    path = Path(path)
+    if path.is_file():
+        return _file_hash(path)
+    if not path.is_dir():
+        raise DataError(f"input {path} does not exist; name an existing file or folder")
+    total = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name != MANIFEST):
+        size = file.stat().st_size
+        content = _file_hash(file) if size < 2**20 else ""
+        total.update(f"{file.relative_to(path)} {size} {content}\n".encode())
+    return total.hexdigest()
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that decide results, those that are installed."""
+    found = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def git_state() -> dict[str, Any] | None:
+    """Commit of this source tree and whether it was dirty; None outside a git checkout."""
+    source = Path(__file__).parent.parent
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(["git", "-C", str(source), *words], capture_output=True, text=True, timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD")
+    return {"commit": commit, "dirty": bool(git("status", "--porcelain"))} if commit else None
+
+
+def shown_path(path: str | Path) -> str:
+    """A path as it may stand in a file: relative to the working folder, or the name alone where it lies elsewhere."""
+    path = Path(path)
+    if not path.is_absolute():
+        return path.as_posix()
+    relative = os.path.relpath(path)
+    return path.name if relative.startswith("..") else Path(relative).as_posix()
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str | Path) and os.path.isabs(value):
+        return shown_path(value)
+    if isinstance(value, list | tuple):
+        return [_shown(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _shown(item) for name, item in value.items()}
+    return value
+
+
+def _identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in _NOT_IDENTITY}
+
+
+def _changed(before: Any, now: Any) -> str:
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return ""
+    names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return f" ({', '.join(names[:5])})"
+
+
+def _file_hash(path: Path) -> str:
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
