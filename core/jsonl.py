@@ -19,30 +19,29 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises DataError for a missing file, and with the line number for any other line that is not a JSON object.
     """
     try:
-        handle = open(path, encoding="utf-8-sig", newline="\n")  # noqa: SIM115 (closed below; opened here to name the fault)
+        handle = open(path, "rb")  # noqa: SIM115 (closed below; opened here to name the fault)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); name an existing JSON Lines file") from None
     with handle:
-        for number, line in enumerate(_decoded(handle, path), start=1):
+        for number, line in enumerate(handle, start=1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                if not line.endswith("\n"):
+                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except ValueError as error:
+                if not line.endswith(b"\n"):
                     warn(f"{path} line {number} is cut off and was left out")
                     return
-                raise DataError(f"{path} line {number} is not JSON ({error.msg}); mend or delete the line") from None
+                raise DataError(f"{path} line {number} {_fault(error)}") from None
             if not isinstance(row, dict):
                 raise DataError(f"{path} line {number} holds {type(row).__name__}; every line is one JSON object")
             yield number, row
 
 
-def _decoded(handle: IO[str], path: str | Path) -> Iterator[str]:
-    try:
-        yield from handle
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 (byte {error.start}); convert it, e.g. with iconv -t UTF-8") from None
+def _fault(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8 (byte {error.start}); convert the file, e.g. with iconv -t UTF-8"
+    return f"is not JSON ({getattr(error, 'msg', error)}); mend or delete the line"
 
 
 def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:

@@ -74,12 +74,12 @@ def shorten(text: str, max_tokens: int, tokenizer: Any) -> str:
 
     Returns the text itself where it fits. Boundaries are those of any script: 。 । ؟ . ! ? and white space.
     """
+    if count_tokens(text, tokenizer) <= max_tokens:
+        return text
     text = text.removesuffix(MARK)
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    if len(encoded["input_ids"]) <= max_tokens:
-        return text
     room = max(1, max_tokens - count_tokens(MARK, tokenizer))
-    end = encoded["offset_mapping"][room - 1][1]
+    end = encoded["offset_mapping"][:room][-1][1]
     while True:
         cut = text[:end]
         sentence = [match.end() for match in re.finditer(r"[.!?。！？।॥؟۔…](?=\s|$)|[。！？]|\n", cut)]
