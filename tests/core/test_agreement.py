@@ -78,6 +78,7 @@ def test_case_24_constant_judge_of_varied_gold_has_kappa_zero():
     assert found.kappa.value == 0.0
     assert (found.kendall.value, found.kendall.reason) == (None, "constant scores")
     assert agreement([3, 3], [1, 2], resamples=0).spearman.reason == "constant gold"
+    assert agreement([2, 2], [4, 4], resamples=FEW).kappa.value == 0.0
 
 
 def test_case_25_absent_labels_do_not_change_kappa():
@@ -98,7 +99,7 @@ def test_case_26_pooled_figures_are_not_the_mean_over_groups():
     assert by_group == [1.0, None, -1.0, None]
     assert mean_over_groups(by_group) == (0.0, 2, 4)
     assert mean_over_groups([None]) == (None, 0, 1)
-    pooled = agreement(sum((g for g, _ in groups), []), sum((s for _, s in groups), []), resamples=0)
+    pooled = agreement(*([value for group in groups for value in group[side]] for side in (0, 1)), resamples=0)
     assert round(pooled.kendall.value, 6) == 0.162221
     assert round(pooled.pearson.value, 6) == 0.235945
 
