@@ -1,0 +1,73 @@
+"""The runs a report shows, as read from their folders."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.errors import DataError
+from core.records import Prediction, read_rows
+from core.run import read_manifest, shown_path
+
+FILES = {"eval.agree": "metrics.json", "eval.summaries": "metrics.json", "eval.judge": "predictions.jsonl"}
+
+
+class RunRead(NamedTuple):
+    """A finished run: its folder as named, its manifest, and its metrics or its predictions."""
+
+    name: str
+    manifest: dict[str, Any]
+    metrics: dict[str, Any]
+    predictions: list[Prediction]
+
+    @property
+    def command(self) -> str:
+        return self.manifest["command"]
+
+
+class Line(NamedTuple):
+    """One judge or baseline of eval.agree, with its figures over all rows and by group."""
+
+    name: str
+    is_baseline: bool
+    entry: dict[str, Any]
+
+
+def read_run(folder: str | Path) -> RunRead:
+    """Read a run folder. Raises DataError where it is no finished run of a command whose results a report shows."""
+    folder, known = Path(folder), ", ".join(FILES)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise DataError(f"{folder} is no run folder (no manifest.json in it); name output folders of {known}")
+    command = manifest["command"]
+    if command not in FILES:
+        raise DataError(f"{folder} is a run of {command}, which a report does not show; name output folders of {known}")
+    if manifest["status"] != "done":
+        raise DataError(f"{folder} is not finished (status {manifest['status']}); run {command} again to its end first")
+    path = folder / FILES[command]
+    if command == "eval.judge":
+        return RunRead(shown_path(folder), manifest, {}, read_rows(path, Prediction))
+    try:
+        return RunRead(shown_path(folder), manifest, json.loads(path.read_text(encoding="utf-8")), [])
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read ({error}); run {command} again") from None
+
+
+def groups(metrics: dict[str, Any], kind: str) -> dict[str, int]:
+    """The groups of one kind (by_language, by_capability, by_source) in eval.agree's figures, with the most items a judge has."""
+    sizes: dict[str, int] = {}
+    for judge in metrics["judges"].values():
+        for name, figures in judge[kind].items():
+            sizes[name] = max(sizes.get(name, 0), figures["kappa"]["n"])
+    return sizes
+
+
+def has_values(entries: Iterable[dict[str, Any]], kind: str, statistic: str) -> bool:
+    """Whether any judge or baseline has this figure in any group of a kind (kappa has none where gold is a mean)."""
+    return any(group[statistic]["value"] is not None for entry in entries for group in entry[kind].values())
+
+
+def lines(metrics: dict[str, Any]) -> list[Line]:
+    """The judges of eval.agree, then its baselines: the rows of every table."""
+    kinds = ((False, metrics["judges"]), (True, metrics["baselines"]))
+    return [Line(name, is_baseline, entry) for is_baseline, entries in kinds for name, entry in entries.items()]
