@@ -16,7 +16,7 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -73,7 +73,7 @@ def parse_config(config_class: type[C], argv: Sequence[str] | None = None, descr
     known = [*config_class.model_fields, "config", "help"]
     for word in argv:
         if word.startswith("--"):
-            _check_known(word[2:].split("=", 1)[0], known, "flag --")
+            check_known(word[2:].split("=", 1)[0], known, "flag --")
     try:
         flags = vars(parser.parse_args(argv))
     except argparse.ArgumentError as error:
@@ -81,7 +81,7 @@ def parse_config(config_class: type[C], argv: Sequence[str] | None = None, descr
     config_file = flags.pop("config", None)
     values = load_yaml(config_file) if config_file else {}
     for name in values:
-        _check_known(name, list(config_class.model_fields), f"{config_file}: field ")
+        check_known(name, list(config_class.model_fields), f"{config_file}: field ")
     values.update({name: _from_text(config_class, name, text) for name, text in flags.items() if text is not None})
     return validate(config_class, values, config_file or "command line")
 
@@ -110,10 +110,7 @@ def validate(config_class: type[C], values: dict[str, Any], where: str | Path) -
     for name, value in values.items():
         field = config_class.model_fields.get(name)
         if field is not None and isinstance(value, bool) and not _accepts(field.annotation, bool):
-            word = "no" if value is False else "yes"
-            raise ConfigError(
-                f'{where}: {name} is {value}, which YAML reads from {word}, on, off and the like; quote it: {name}: "{word}"'
-            )
+            raise unquoted_word(name, value, where)
     try:
         return config_class.model_validate(values)
     except ValidationError as error:
@@ -124,13 +121,22 @@ def validate(config_class: type[C], values: dict[str, Any], where: str | Path) -
         raise ConfigError(f"{where}: {name or 'config'}: {fault['msg']}{given}; {mend}") from None
 
 
+def unquoted_word(name: str, value: bool, where: str | Path) -> ConfigError:
+    """The error for a text field that YAML read as True or False, as it does with the code of Norwegian."""
+    word = "yes" if value else "no"
+    return ConfigError(
+        f'{where}: {name} is {value}, which YAML reads from {word}, on, off and the like; quote it: {name}: "{word}"'
+    )
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like ``name``, or None where none is near."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return close[0] if close else None
 
 
-def _check_known(name: str, known: list[str], what: str) -> None:
+def check_known(name: str, known: Collection[str], what: str) -> None:
+    """Raises ConfigError, with the nearest known name, where ``name`` is not one. ``what`` is said before it."""
     if name not in known:
         guess = nearest(name, known)
         hint = f"did you mean {guess}?" if guess else f"known: {', '.join(known)}"

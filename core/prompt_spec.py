@@ -31,4 +31,6 @@ def load_prompt_spec(folder: str | Path) -> PromptSpec | None:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return PromptSpec(**{name: stored[name] for name in PromptSpec._fields})
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{path} is not a judge.json ({error}); take it from the checkpoint's original folder") from None
+        raise ModelError(
+            f"{path} is not a judge.json ({error}); take it from the checkpoint's original folder"
+        ) from None

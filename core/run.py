@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from core.config import IfExists
-from core.errors import AlreadyDone, DataError, RunFolderError
+from core.errors import AlreadyDone, DataError, RunFolderError, UserError
 from core.jsonl import write_json
 
 MANIFEST = "manifest.json"
@@ -40,7 +40,8 @@ _NOT_IDENTITY = ("output", "output_dir", "if_exists", "resume_from_checkpoint", 
 
 
 class Run:
-    """An output folder being written. ``with Run(...) as run:`` marks it done at the end, failed on an error.
+    """An output folder being written. ``with Run(...) as run:`` marks it done at the end, failed on an error; one that
+    wrong input stopped before anything was written goes.
 
     Raises RunFolderError where the folder exists (``if_exists`` fail) or holds another run (resume); AlreadyDone where
     it holds this run, finished. ``resumed`` says that an unfinished folder of the same run was there. With ``writes`` False
@@ -84,6 +85,9 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, UserError) and self.writes and [path.name for path in self.path.iterdir()] == [MANIFEST]:
+            shutil.rmtree(self.path)  # wrong input leaves nothing half-written, so that the mended command can run
+            return
         reason = {} if kind is None else {"error": f"{kind.__name__}: {' '.join(str(error).split())}"}
         self.note(status="done" if kind is None else "failed", ended=_now(), **reason)
 

@@ -1,5 +1,6 @@
 """Run folders under ``accelerate launch``: the main process makes or refuses the folder, the others wait and do as it did."""
 
+from collections.abc import Callable
 from typing import Any
 
 from accelerate import PartialState
@@ -9,20 +10,31 @@ from core.errors import AlreadyDone, UserError
 from core.run import Run
 
 
-def open_run(*args: Any, **kwargs: Any) -> Run:
-    """``core.run.Run(*args, **kwargs)`` once for all processes. Every process raises what the main one raised."""
+def on_main(action: Callable[[], Any]) -> Any:
+    """Run ``action`` in the main process alone. Every process gets what it returned, or raises what it raised."""
     outcome: list[Any] = [None]
-    run: Run | None = None
     if PartialState().is_main_process:
         try:
-            run = Run(*args, **kwargs)
-            outcome = [run.resumed]
+            outcome = [action()]
         except (UserError, AlreadyDone) as refused:
             outcome = [refused]
     broadcast_object_list(outcome)
     if isinstance(outcome[0], Exception):
         raise outcome[0]
+    return outcome[0]
+
+
+def open_run(*args: Any, **kwargs: Any) -> Run:
+    """``core.run.Run(*args, **kwargs)`` once for all processes. Every process raises what the main one raised."""
+    run: Run | None = None
+
+    def make() -> bool:
+        nonlocal run
+        run = Run(*args, **kwargs)
+        return run.resumed
+
+    resumed = on_main(make)
     if run is None:
         run = Run(*args, **{**kwargs, "writes": False})
-        run.resumed = outcome[0]
+        run.resumed = resumed
     return run

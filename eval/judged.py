@@ -1,0 +1,131 @@
+"""The rows that agreement is measured over: each judge's verdicts with gold, joined by id to the records judged."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from core.baselines import Baseline, length_baseline, length_ratio, majority_baseline, overlap_baseline
+from core.errors import DataError
+from core.joins import join
+from core.records import JudgeRecord, Prediction, check_unique, read_rows
+
+MAJORITY = "majority"
+BASELINES: dict[str, Callable[[Sequence[JudgeRecord], int], Baseline | None]] = {
+    "length": length_baseline,
+    "overlap": overlap_baseline,
+    MAJORITY: majority_baseline,
+}
+
+
+class JudgedItem(NamedTuple):
+    """One verdict with gold. ``capability``, ``source`` and ``length_ratio`` are those of its record, None without one."""
+
+    id: str
+    item_id: str
+    language: str
+    gold: float
+    score: int | None
+    failure: str | None = None
+    expected_score: float | None = None
+    capability: str | None = None
+    source: str | None = None
+    length_ratio: float | None = None
+
+
+# A prediction and its record, where records are given.
+Judged = tuple[Prediction, JudgeRecord | None]
+
+
+def read_judges(paths: Sequence[str | Path]) -> dict[str, list[Prediction]]:
+    """The predictions of each judge, by the name in its rows. Raises DataError where a judge has an id twice."""
+    judges: dict[str, list[Prediction]] = defaultdict(list)
+    for path in paths:
+        for row in read_rows(path, Prediction, unique=False):
+            judges[row.judge].append(row)
+    for name, rows in judges.items():
+        check_unique([row.id for row in rows], f"predictions of judge {name}")
+    return dict(judges)
+
+
+def pair_with_records(
+    judges: Mapping[str, Sequence[Prediction]], records: Sequence[JudgeRecord]
+) -> dict[str, list[Judged]]:
+    """Each judge's predictions with their records, or with None where there are no records.
+
+    Raises DataError for an id that two records have, for a prediction without its record, and for one that judged
+    another item or has another gold.
+    """
+    if not records:
+        return {name: [(row, None) for row in rows] for name, rows in judges.items()}
+    paired: dict[str, list[Judged]] = {}
+    for name, rows in judges.items():
+        here = f"predictions of judge {name}"
+        joined = join(rows, records, lambda row: row.id, lambda record: record.id, (here, "the records"), partial=True)
+        for row, record in joined:
+            for what, ours, theirs in (("item_id", row.item_id, record.item_id), ("gold", row.gold, record.gold)):
+                if None not in (ours, theirs) and ours != theirs:
+                    raise DataError(f"{here}: {row.id} has {what} {ours}, its record {theirs}; name the records judged")
+        paired[name] = list(joined)
+    return paired
+
+
+def judged_records(paired: Mapping[str, Sequence[Judged]]) -> list[JudgeRecord]:
+    """The records that any judge judged, each once."""
+    return list({record.id: record for rows in paired.values() for _, record in rows if record is not None}.values())
+
+
+def judge_items(rows: Sequence[Judged], ratios: Mapping[str, float]) -> list[JudgedItem]:
+    """A judge's rows with gold, their own or their record's; the others are left out."""
+    items = []
+    for row, record in rows:
+        gold = row.gold if row.gold is not None or record is None else record.gold
+        if gold is not None:
+            own = JudgedItem(row.id, row.item_id, row.language, gold, row.score, row.failure, row.expected_score)
+            items.append(own if record is None else _with_record(own, record, ratios))
+    return items
+
+
+def baseline_items(records: Sequence[JudgeRecord], seed: int) -> dict[str, list[JudgedItem]]:
+    """The verdicts of each baseline on the records it can judge, learned in each language by itself."""
+    ratios = length_ratios(records)
+    found: dict[str, list[JudgedItem]] = defaultdict(list)
+    for language in sorted({record.language for record in records}):
+        group = [record for record in records if record.language == language]
+        for name, learn in BASELINES.items():
+            baseline = learn(group, seed)
+            for row, score in zip(baseline.rows, baseline.verdicts, strict=True) if baseline else ():
+                one = group[row]
+                assert one.gold is not None  # baselines judge records with gold only
+                found[name].append(
+                    _with_record(JudgedItem(one.id, one.item_id, language, one.gold, score), one, ratios)
+                )
+    return dict(found)
+
+
+def length_ratios(records: Sequence[JudgeRecord]) -> dict[str, float]:
+    """The length of each response by record id, over that of the reference where all records have one (see baselines)."""
+    by_ratio = all(record.reference_answer for record in records)
+    return {
+        record.id: length_ratio(record.response, record.reference_answer if by_ratio else None) for record in records
+    }
+
+
+def check_same_gold(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
+    """Raises DataError where two judges hold another gold for the same id."""
+    seen: dict[str, tuple[str, float]] = {}
+    for name, items in judges.items():
+        for item in items:
+            other, gold = seen.setdefault(item.id, (name, item.gold))
+            if not math.isclose(gold, item.gold):
+                raise DataError(
+                    f"{item.id} has gold {gold:g} in judge {other} and {item.gold:g} in judge {name}; "
+                    "compare judges of one test set"
+                )
+
+
+def _with_record(item: JudgedItem, record: JudgeRecord, ratios: Mapping[str, float]) -> JudgedItem:
+    return item._replace(
+        id=record.id, capability=record.capability, source=record.source, length_ratio=ratios[record.id]
+    )
