@@ -1,0 +1,164 @@
+"""The recipe of a merge: which experts, on which base, by which method and with which weights.
+
+mergekit's own description of each method says which parameters it takes, so a recipe is checked before anything loads.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from mergekit import merge_methods
+from mergekit.common import ModelPath, ModelReference
+from mergekit.config import MergeConfiguration
+from mergekit.merge_methods.base import BasePolicy, MergeMethodSpec
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from core.config import CommandConfig, IfExists, check_known
+from core.errors import ConfigError
+
+BASE = "base_model"
+
+
+class Expert(BaseModel):
+    """One input: a folder, Hub id (``id`` or ``id@revision``) or adapter folder. What it leaves out, the recipe gives."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+    model: str
+    weight: float | None = Field(None, allow_inf_nan=False)
+    density: float | None = Field(None, gt=0, le=1)
+
+
+def _expert(value: Any) -> Any:
+    return {"model": value} if isinstance(value, str) else value
+
+
+class MergeConfig(CommandConfig):
+    """Config of merge.run."""
+
+    merge_method: str = Field(description="linear, ties, dare_ties, or any other method of mergekit by its name")
+    experts: dict[str, Annotated[Expert, BeforeValidator(_expert)]] = Field(
+        description="language: folder, Hub id or adapter folder; or language: {model, weight, density}", min_length=1
+    )
+    base_model: str | None = Field(
+        None, description="the very checkpoint the experts were tuned from (TIES, DARE, ...)"
+    )
+    weight: float | None = Field(None, description="weight of each expert that names none", allow_inf_nan=False)
+    density: float | None = Field(None, description="density of each expert that names none", gt=0, le=1)
+    parameters: dict[str, Any] = Field(
+        default_factory=dict, description="the method's own, such as normalize, int8_mask"
+    )
+    dtype: Literal["bfloat16", "float16", "float32"] = Field("bfloat16", description="of the arithmetic and the output")
+    tokenizer_from: str | None = Field(
+        None, description="expert whose tokenizer, chat template, generation config and judge.json are taken; first one"
+    )
+    device: str = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto")
+    seed: int = Field(42, description="of methods that draw at random (DARE, DELLA)")
+    output_dir: str = Field(description="folder of the merged model")
+    if_exists: IfExists = Field("fail", description="what to do where output_dir exists")
+
+    @field_validator("experts", mode="before")
+    @classmethod
+    def _names_are_text(cls, value: Any) -> Any:
+        for name in value if isinstance(value, dict) else []:
+            if not isinstance(name, str) or name == BASE:
+                raise ValueError(f'an expert cannot be named {name} (YAML reads no as False: quote it, "no": FOLDER)')
+        return value
+
+    @model_validator(mode="after")
+    def _tokenizer_is_an_experts(self) -> "MergeConfig":
+        if self.tokenizer_from is not None and self.tokenizer_from not in self.experts:
+            raise ValueError(f"tokenizer_from {self.tokenizer_from!r} is no expert ({', '.join(self.experts)})")
+        return self
+
+    @property
+    def donor(self) -> str:
+        """Name of the expert whose tokenizer and side files are taken."""
+        return self.tokenizer_from or next(iter(self.experts))
+
+    def settings(self, name: str) -> dict[str, float]:
+        """Weight and density of an expert, its own or else the recipe's."""
+        expert = self.experts[name]
+        given = {
+            "weight": self.weight if expert.weight is None else expert.weight,
+            "density": self.density if expert.density is None else expert.density,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+def check_method(config: MergeConfig) -> None:
+    """Refuse what mergekit would ignore or find hours later: unknown method or parameter, no weight, no base, wrong count.
+
+    Raises ConfigError.
+    """
+    spec = _spec(config.merge_method)
+    takes = {parameter.name: parameter for parameter in (*spec.shared_parameters, *spec.input_parameters)}
+    for name in config.parameters:
+        check_known(name, takes, f"parameters: {config.merge_method}'s ")
+    for expert in config.experts:
+        given = config.settings(expert)
+        if unknown := sorted(given.keys() - takes.keys()):
+            raise ConfigError(f"{unknown[0]}: {config.merge_method} takes none; leave it out")
+        for name, parameter in takes.items():
+            if parameter.required and name not in {**given, **config.parameters}:
+                where = "weight" if name == "weight" else f"parameters.{name}"
+                raise ConfigError(f"{config.merge_method} needs {name} (expert {expert} has none); set {where}")
+    normalized = config.parameters.get("normalize", "normalize" in takes and takes["normalize"].default)
+    total = math.fsum(config.settings(expert).get("weight", 1.0) for expert in config.experts)
+    if normalized and abs(total) < 1e-8:
+        raise ConfigError(f"the weights sum to {total:g} and cannot be normalised; set others, or normalize: false")
+    _check_inputs(config, spec)
+
+
+def uses_base(config: MergeConfig) -> bool:
+    """Whether the method's arithmetic reads the base (linear does not)."""
+    return config.base_model is not None and _spec(config.merge_method).contract.base is not BasePolicy.IGNORED
+
+
+def mergekit_config(
+    config: MergeConfig, folders: Mapping[str, Path], unchanged: Sequence[str] = ()
+) -> MergeConfiguration:
+    """The recipe as mergekit takes it; ``folders`` holds the local folder of every expert (and of the base, as BASE).
+
+    Tensors named in ``unchanged`` get density 1: the same result where nothing changed, without the sort.
+    """
+    models = []
+    for name in config.experts:
+        settings: dict[str, Any] = config.settings(name)
+        if unchanged and "density" in settings:
+            whole = [{"filter": tensor, "value": 1.0} for tensor in unchanged]
+            settings["density"] = [*whole, {"value": settings["density"]}]
+        models.append({"model": _reference(folders[name]), "parameters": settings})
+    return MergeConfiguration.model_validate(
+        {
+            "merge_method": config.merge_method,
+            "models": models,
+            "base_model": _reference(folders[BASE]) if uses_base(config) else None,
+            "parameters": config.parameters or None,
+            "dtype": config.dtype,
+        }
+    )
+
+
+def _reference(folder: Path) -> ModelReference:
+    # Given as parts: mergekit's own parser takes a "+" in a path for an adapter and an "@" for a revision.
+    return ModelReference(model=ModelPath.model_validate({"path": str(folder)}))
+
+
+def _spec(method: str) -> MergeMethodSpec:
+    check_known(method, [known.spec.name for known in merge_methods.registered_methods()], "merge_method ")
+    return merge_methods.get(method).spec
+
+
+def _check_inputs(config: MergeConfig, spec: MergeMethodSpec) -> None:
+    if spec.contract.base is BasePolicy.REQUIRED and config.base_model is None:
+        raise ConfigError(
+            f"{config.merge_method} needs base_model: the very checkpoint the experts were tuned from "
+            "(Llama-3.1-8B-Instruct, not the pretrained Llama-3.1-8B)"
+        )
+    base = BASE if uses_base(config) else None
+    try:
+        spec.contract.validate_ids([*config.experts, *([base] if base else [])], base)
+    except ValueError as error:
+        raise ConfigError(f"{config.merge_method}: {error}; correct experts or base_model") from None

@@ -1,0 +1,53 @@
+"""What belongs to a judge beside its weights: tokenizer, chat template, generation config, judge.json; copied byte for byte."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.jsonl import write_json
+
+GENERATION_CONFIG = "generation_config.json"
+TOKENIZER_FILES = (
+    "tokenizer_config.json", "tokenizer.json", "tokenizer.model", "special_tokens_map.json", "added_tokens.json",
+    "vocab.json", "vocab.txt", "merges.txt", "chat_template.jinja", "chat_template.json",
+)  # fmt: skip
+
+
+def copy_side_files(source: Path, target: Path, files: Sequence[str]) -> None:
+    """Copy those of ``files`` that the source has."""
+    for name in files:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
+
+
+def write_generation_config(target: Path, source: Path, models: Sequence[Path], stop_token: int) -> list[int]:
+    """Give ``target`` the generation config of ``source``, stopping at every EOS of ``models`` and at the template's own.
+
+    Byte-equal to the source's where that stops there already. Returns the EOS ids.
+    """
+    own = _read(source / GENERATION_CONFIG)
+    stops = sorted({stop_token}.union(*(_stops(folder) for folder in (source, *models))))
+    if own and set(stops) == _ids(own.get("eos_token_id")):
+        shutil.copyfile(source / GENERATION_CONFIG, target / GENERATION_CONFIG)
+    else:
+        config = _read(source / "config.json")
+        given = own or {name: config[name] for name in ("bos_token_id", "pad_token_id") if name in config}
+        write_json({**given, "eos_token_id": stops}, target / GENERATION_CONFIG)
+    return stops
+
+
+def _stops(folder: Path) -> set[int]:
+    for file in (GENERATION_CONFIG, "config.json"):
+        if found := _ids(_read(folder / file).get("eos_token_id")):
+            return found
+    return set()
+
+
+def _ids(value: int | list[int] | None) -> set[int]:
+    return set() if value is None else {value} if isinstance(value, int) else set(value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
