@@ -1,0 +1,171 @@
+"""Directions: what moves a model's hidden states from a source language toward a pivot, one vector or map a layer."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from core.errors import DataError, ModelError
+from core.jsonl import write_json
+from eval.steering.fingerprint import same_weights
+from eval.steering.layers import HOOK_POINT, find_layers, width_of
+
+WEIGHTS_FILE = "directions.safetensors"
+FACTS_FILE = "directions.json"
+_NAME = re.compile(r"vector\.(\d+)|map\.(\d+)\.(left|right|bias)")
+
+
+class LinearMap(NamedTuple):
+    """h ↦ left · right · h + bias for hidden states h [d]: left [d, r], right [r, d], bias [d] or None, in float32."""
+
+    left: Tensor
+    right: Tensor
+    bias: Tensor | None = None
+
+    def __call__(self, hidden: Tensor) -> Tensor:
+        mapped = hidden @ self.right.T @ self.left.T
+        return mapped if self.bias is None else mapped + self.bias
+
+    def to(self, device: torch.device) -> "LinearMap":
+        bias = None if self.bias is None else self.bias.to(device)
+        return LinearMap(self.left.to(device), self.right.to(device), bias)
+
+
+class DirectionFacts(BaseModel):
+    """directions.json: how directions were learned and on which model. None where it is not known.
+
+    ``mean_norms``: by layer, the mean norm of the hidden states of the parallel sentences. ``fingerprint``: see
+    eval.steering.fingerprint. ``map_fit``: by layer, the rank and condition of the least-squares fit.
+    """
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+    layers: list[int]
+    hidden_size: int
+    hook_point: str = HOOK_POINT
+    model: str | None = None
+    model_layers: int | None = None
+    fingerprint: list[float] | None = None
+    source: str | None = None
+    pivot: str | None = None
+    pooling: str | None = None
+    pool_special_tokens: bool | None = None
+    pairs: int | None = None
+    mean_norms: dict[int, float] = {}
+    map_fit: dict[int, dict[str, float]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Vectors v_l = mean(pivot) − mean(source) [d] by layer l, in float32 on the CPU, and maps where they were learned."""
+
+    vectors: Mapping[int, Tensor]
+    facts: DirectionFacts
+    maps: Mapping[int, LinearMap] = field(default_factory=dict)
+
+    @classmethod
+    def from_vectors(
+        cls, vectors: Mapping[int, Any], maps: Mapping[int, LinearMap] | None = None, **facts: Any
+    ) -> "Directions":
+        """Directions from {layer: vector}; ``facts`` are fields of DirectionFacts, such as source, pivot and mean_norms.
+
+        Raises DataError for no layer, vectors or maps of different sizes, and values that are not finite.
+        """
+        stored = {int(layer): _float(vector) for layer, vector in sorted(vectors.items())}
+        stored_maps = {
+            int(layer): LinearMap(_float(left), _float(right), None if bias is None else _float(bias))
+            for layer, (left, right, bias) in sorted((maps or {}).items())
+        }
+        sizes = {tuple(vector.shape) for vector in stored.values()}
+        sizes |= {(*linear.left.shape[:1],) for linear in stored_maps.values()}
+        sizes |= {(*linear.right.shape[1:],) for linear in stored_maps.values()}
+        if len(sizes) != 1 or len(size := sizes.pop()) != 1:
+            raise DataError(
+                f"directions: {len(stored)} vectors that are not of one size; give one vector for each layer"
+            )
+        if extra := stored_maps.keys() - stored.keys():
+            raise DataError(f"directions: layer {min(extra)} has a map and no vector; give both")
+        tensors = _named(stored, stored_maps)
+        if broken := [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]:
+            raise DataError(f"directions: {broken[0]} is not finite; learn it again in float32 or bfloat16")
+        return cls(stored, DirectionFacts(layers=list(stored), hidden_size=size[0], **facts), stored_maps)
+
+    @property
+    def layers(self) -> list[int]:
+        """The layers that are steered, counted from 0."""
+        return self.facts.layers
+
+    def save(self, folder: str | Path) -> None:
+        """Write directions.safetensors and directions.json into a folder, which is made where it is missing."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(_named(self.vectors, self.maps), folder / WEIGHTS_FILE)
+        write_json(self.facts.model_dump(mode="json"), folder / FACTS_FILE)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Directions":
+        """Read a folder that ``save`` wrote. Raises DataError for a missing or broken file, or another hook point."""
+        folder = Path(folder)
+        try:
+            facts = DirectionFacts.model_validate(json.loads((folder / FACTS_FILE).read_text(encoding="utf-8")))
+            tensors = load_file(folder / WEIGHTS_FILE)
+        except OSError as error:
+            raise DataError(f"{folder} is no folder of directions ({error}); make one with eval.directions") from None
+        except (ValueError, ValidationError, SafetensorError) as error:
+            raise DataError(f"{folder} holds broken directions ({error}); learn them again") from None
+        if facts.hook_point != HOOK_POINT:
+            raise DataError(f"{folder} was learned at {facts.hook_point!r}, not {HOOK_POINT!r}; learn it again")
+        vectors, maps = _unnamed(tensors, folder)
+        if sorted(vectors) != sorted(facts.layers):
+            raise DataError(f"{folder}: {WEIGHTS_FILE} and {FACTS_FILE} differ in their layers; learn them again")
+        return cls.from_vectors(vectors, maps, **facts.model_dump(exclude={"layers", "hidden_size"}))
+
+    def check(self, model: nn.Module, allow_other_model: bool = False) -> None:
+        """Raises ModelError where the model lacks a layer, has another width, or is not the one they were learned on."""
+        count, width = len(find_layers(model).layers), width_of(model)
+        if max(self.layers) >= count:
+            raise ModelError(f"directions steer layer {max(self.layers)}, but the model's last layer is {count - 1}")
+        if self.facts.hidden_size != width:
+            raise ModelError(f"directions have width {self.facts.hidden_size}, but the model has {width}")
+        stored = self.facts.fingerprint
+        if stored is not None and not allow_other_model and not same_weights(stored, model):
+            raise ModelError(
+                f"directions were learned on another model ({self.facts.model or 'name unknown'}); learn them on this one, "
+                "or pass allow_other_model: true, e.g. for a judge tuned from it"
+            )
+
+
+def _float(value: Any) -> Tensor:
+    return torch.as_tensor(value).detach().to("cpu", torch.float32, copy=True).contiguous()
+
+
+def _named(vectors: Mapping[int, Tensor], maps: Mapping[int, LinearMap]) -> dict[str, Tensor]:
+    tensors = {f"vector.{layer}": vector for layer, vector in vectors.items()}
+    for layer, linear in maps.items():
+        parts = linear._asdict().items()
+        tensors |= {f"map.{layer}.{part}": tensor for part, tensor in parts if tensor is not None}
+    return tensors
+
+
+def _unnamed(tensors: Mapping[str, Tensor], folder: Path) -> tuple[dict[int, Tensor], dict[int, LinearMap]]:
+    vectors: dict[int, Tensor] = {}
+    parts: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise DataError(f"{folder / WEIGHTS_FILE} holds an unknown tensor {name!r}; learn the directions again")
+        if match[1]:
+            vectors[int(match[1])] = tensor
+        else:
+            parts.setdefault(int(match[2]), {})[match[3]] = tensor
+    if halves := [layer for layer, found in parts.items() if not {"left", "right"} <= found.keys()]:
+        raise DataError(f"{folder / WEIGHTS_FILE}: map of layer {halves[0]} lacks a factor; learn the directions again")
+    return vectors, {layer: LinearMap(**found) for layer, found in parts.items()}

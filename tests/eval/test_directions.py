@@ -1,0 +1,303 @@
+"""Directions: how they are learned, stored, and tied to their model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from core.config import exit_status, parse_config
+from core.errors import ConfigError, DataError
+from eval.directions import DirectionsConfig, main
+from eval.steering.directions import Directions, LinearMap
+from eval.steering.fingerprint import same_weights, weight_sums
+from eval.steering.layers import find_layers
+from eval.steering.learning import SentenceEncoder, distinct_pairs, learn, minimum_norm_map, pool
+from tests.pico import model as pico
+from tests.pico import save as save_pico
+from tests.pico import tokenizer
+
+KINDS = ("llama", "gemma3", "bloom")
+PAIRS = [
+    ("La réponse est juste et complète.", "The response is right and complete."),
+    ("उत्तर सही है।", "The answer is right."),
+    ("Une instruction claire.", "A clear instruction, which the response meets well."),
+    ("La note est polie.", "The feedback is polite."),
+]
+
+
+def states_by_hand(model: Any, text: str, layer: int) -> Tensor:
+    """Hidden states [T, d] of one text's tokens but BOS, by a plain hook."""
+    seen: list[Any] = []
+    handle = find_layers(model).layers[layer].register_forward_hook(lambda module, args, output: seen.append(output))
+    with torch.no_grad():
+        model(input_ids=torch.tensor([tokenizer()(text)["input_ids"]]))
+    handle.remove()
+    return (seen[0][0] if isinstance(seen[0], tuple) else seen[0])[0, 1:]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_vector_is_mean_pivot_minus_mean_source(kind: str, pooling: Any) -> None:
+    """Also after the last layer, where the model's own hidden_states are past the final norm."""
+    model = pico(kind)
+    directions = learn(model, tokenizer(), PAIRS, "fr", "en", pooling, batch_size=3)
+    for layer in (0, 1):
+        sides = [[states_by_hand(model, pair[side], layer) for pair in PAIRS] for side in (0, 1)]
+        pooled = [torch.stack([s.mean(0) if pooling == "mean" else s[-1] for s in side]).mean(0) for side in sides]
+        torch.testing.assert_close(directions.vectors[layer], pooled[1] - pooled[0], atol=1e-5, rtol=1e-4)
+        lengths = [s.norm(dim=1).mean() if pooling == "mean" else s[-1].norm() for side in sides for s in side]
+        assert directions.facts.mean_norms[layer] == pytest.approx(float(torch.stack(lengths).mean()), rel=1e-4)
+    assert (directions.facts.source, directions.facts.pivot, directions.facts.pairs) == ("fr", "en", 4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_a_sentence_is_the_same_alone_and_in_a_batch(kind: str, pooling: Any) -> None:
+    """Whichever side the tokenizer pads on (case 38)."""
+    model, texts = pico(kind), [text for pair in PAIRS for text in pair]
+    alone = SentenceEncoder(model, tokenizer(), [0, 1], pooling, batch_size=1)(texts)
+    for side in ("left", "right"):
+        padded = tokenizer()
+        padded.padding_side = side
+        batched = SentenceEncoder(model, padded, [0, 1], pooling, batch_size=8)(texts)
+        torch.testing.assert_close(batched.states, alone.states, atol=1e-4, rtol=0)
+        torch.testing.assert_close(batched.norms, alone.norms, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("mask", "mean", "last"),
+    [
+        ([[0, 1, 1]], [4.0, 5.0], [5.0, 6.0]),
+        ([[1, 1, 0]], [2.0, 3.0], [3.0, 4.0]),
+        ([[1, 0, 0]], [1.0, 2.0], [1.0, 2.0]),
+    ],
+)
+def test_pooling_reads_the_mask(mask: Any, mean: Any, last: Any) -> None:
+    hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]])
+    assert pool(hidden, torch.tensor(mask), "mean")[0].tolist() == [mean]
+    assert pool(hidden, torch.tensor(mask), "last")[0].tolist() == [last]
+
+
+def test_pooled_norm_is_the_mean_of_the_tokens_norms() -> None:
+    """Norms 5 and 13 have mean 9; the norm of the mean (4, 8) would be 8.94. An infinite padding state does not count."""
+    hidden = torch.tensor([[[3.0, 4.0], [5.0, 12.0], [float("inf"), 0.0]]])
+    states, norms = pool(hidden, torch.tensor([[1, 1, 0]]), "mean")
+    assert states.tolist() == [[4.0, 8.0]]
+    assert norms.tolist() == [9.0]
+
+
+def test_special_tokens_are_pooled_when_asked_for() -> None:
+    model = pico()
+    with_bos = SentenceEncoder(model, tokenizer(), [0], "mean", 1, pool_special_tokens=True)(["a fair answer"])
+    without = SentenceEncoder(model, tokenizer(), [0], "mean", 1)(["a fair answer"])
+    assert not torch.allclose(with_bos.states, without.states, atol=1e-3)
+
+
+def test_a_repeated_sentence_drops_its_pair() -> None:
+    pairs = [("a", "x"), ("b", "y"), (" a ", "z"), ("c", "y"), ("d", "w")]
+    assert distinct_pairs(pairs) == [("a", "x"), ("b", "y"), ("d", "w")]
+    model = pico()
+    once, twice = (learn(model, tokenizer(), pairs, "fr", "en") for pairs in (PAIRS, [*PAIRS, *PAIRS[:2]]))
+    assert torch.equal(once.vectors[1], twice.vectors[1])
+    assert twice.facts.pairs == 4
+
+
+def test_layers_must_exist_and_states_be_finite() -> None:
+    with pytest.raises(ConfigError, match="from 0 to 1"):
+        learn(pico(), tokenizer(), PAIRS, "fr", "en", layers=[0, 2])
+    with pytest.raises(DataError, match="no pairs"):
+        learn(pico(), tokenizer(), [], "fr", "en")
+    broken = pico()
+    with torch.no_grad():
+        find_layers(broken).layers[1].mlp.down_proj.weight[0, 0] = float("nan")
+    with pytest.raises(DataError, match="layer 1 are not finite"):
+        learn(broken, tokenizer(), PAIRS, "fr", "en")
+    assert learn(broken, tokenizer(), PAIRS, "fr", "en", layers=[0]).layers == [0]
+
+
+def test_map_sends_source_states_to_pivot_states() -> None:
+    """Four pairs at width 32 are fitted exactly; what is outside their span goes to zero."""
+    model = pico()
+    linear = learn(model, tokenizer(), PAIRS, "fr", "en", maps=True).maps[1]
+    encode = SentenceEncoder(model, tokenizer(), [1], "mean", 4)
+    source, pivot = (encode([pair[side] for pair in PAIRS]).states[:, 0] for side in (0, 1))
+    torch.testing.assert_close(linear(source), pivot, atol=1e-4, rtol=1e-4)
+    assert (linear.left.shape, linear.right.shape) == ((32, 4), (4, 32))
+    outside = torch.linalg.svd(source, full_matrices=True).Vh[4]
+    torch.testing.assert_close(linear(outside), torch.zeros(32), atol=1e-4, rtol=0)
+
+
+def test_minimum_norm_map_where_rows_depend_on_each_other() -> None:
+    """Case 40: the matrix 1..9 has rank 2, and the map from it to itself is the projection on its row space."""
+    matrix = torch.arange(1.0, 10.0).reshape(3, 3)
+    fit = minimum_norm_map(matrix, matrix)
+    assert fit.rank == 2
+    torch.testing.assert_close(
+        (fit.linear.left @ fit.linear.right)[0], torch.tensor([0.8333, 0.3333, -0.1667]), atol=1e-4, rtol=0
+    )
+
+
+def test_minimum_norm_map_of_fewer_rows_than_columns() -> None:
+    """Case 40: 64 rows of 256 columns, one of them twice: rank 63, and numpy's minimum-norm solution."""
+    generator = torch.Generator().manual_seed(0)
+    source, pivot = (torch.randn(64, 256, generator=generator) for _ in range(2))
+    source[1], pivot[1] = source[0], pivot[0]
+    fit = minimum_norm_map(source, pivot)
+    expected = torch.linalg.lstsq(source.double(), pivot.double(), driver="gelsd").solution.T.float()
+    assert fit.rank == 63
+    torch.testing.assert_close(fit.linear.left @ fit.linear.right, expected, atol=1e-4, rtol=1e-3)
+
+
+def test_folder_gives_back_what_was_saved(tmp_path: Path) -> None:
+    saved = learn(pico(), tokenizer(), PAIRS, "fr", "en", maps=True, model_name="pico")
+    saved.save(tmp_path)
+    loaded = Directions.load(tmp_path)
+    assert loaded.facts == saved.facts
+    assert all(torch.equal(loaded.vectors[layer], saved.vectors[layer]) for layer in saved.layers)
+    assert all(torch.equal(loaded.maps[layer].left, saved.maps[layer].left) for layer in saved.layers)
+    assert sorted(load_file(tmp_path / "directions.safetensors")) == [
+        *(f"map.{layer}.{part}" for layer in (0, 1) for part in ("left", "right")), "vector.0", "vector.1",
+    ]  # fmt: skip
+    facts = json.loads((tmp_path / "directions.json").read_text())
+    assert facts["hook_point"] == "residual stream after the layer"
+    assert facts["layers"] == [0, 1]
+
+
+def test_plain_vectors_of_any_kind_are_stored_in_float32(tmp_path: Path) -> None:
+    given = torch.tensor([1.0, 2.0], dtype=torch.bfloat16)
+    Directions.from_vectors({3: given, 1: [0.5, 0.25]}).save(tmp_path / "new")
+    loaded = Directions.load(tmp_path / "new")
+    assert loaded.layers == [1, 3]
+    assert loaded.vectors[3].dtype is torch.float32
+    assert loaded.vectors[1].tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "maps", "message"),
+    [
+        ({}, None, "0 vectors"),
+        ({0: [1.0, 2.0], 1: [1.0]}, None, "not of one size"),
+        ({0: [[1.0, 2.0]]}, None, "not of one size"),
+        ({0: [1.0, float("nan")]}, None, "vector.0 is not finite"),
+        ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(3, 1), torch.ones(1, 2))}, "not of one size"),
+        ({0: [1.0, 2.0]}, {1: LinearMap(torch.ones(2, 1), torch.ones(1, 2))}, "a map and no vector"),
+        ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(2, 1) / 0, torch.ones(1, 2))}, "map.0.left is not finite"),
+    ],
+)
+def test_broken_directions_are_refused(vectors: Any, maps: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Directions.from_vectors(vectors, maps)
+
+
+def test_a_broken_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no folder of directions"):
+        Directions.load(tmp_path)
+    Directions.from_vectors({0: [1.0, 2.0]}).save(tmp_path)
+    facts = json.loads((tmp_path / "directions.json").read_text())
+
+    def load_with(**changes: Any) -> None:
+        (tmp_path / "directions.json").write_text(json.dumps({**facts, **changes}))
+        Directions.load(tmp_path)
+
+    for changes, message in (
+        ({"hook_point": "attention output"}, "learned at 'attention output'"),
+        ({"layers": [0, 1]}, "differ in their layers"),
+        ({"colour": 1}, "broken directions"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load_with(**changes)
+    save_file({"vector.0": torch.ones(2), "vectors": torch.ones(2)}, tmp_path / "directions.safetensors")
+    with pytest.raises(DataError, match="unknown tensor 'vectors'"):
+        load_with()
+    (tmp_path / "directions.safetensors").write_bytes(b"cut")
+    with pytest.raises(DataError, match="broken directions"):
+        load_with()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fingerprint_knows_a_model_in_any_dtype(kind: str) -> None:
+    stored = weight_sums(pico(kind)).sums
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        assert same_weights(stored, pico(kind).to(dtype))
+    assert not same_weights(stored, pico(kind, seed=1))
+
+
+def test_fingerprint_tells_a_tuned_model() -> None:
+    """One per cent on one matrix of each layer, as a short tune leaves it, and any adapter."""
+    model = pico()
+    stored = weight_sums(model).sums
+    with torch.no_grad():
+        for block in find_layers(model).layers:
+            assert isinstance(block.mlp.up_proj, nn.Linear)
+            block.mlp.up_proj.weight += 0.1 * block.mlp.up_proj.weight.std()
+    assert not same_weights(stored, model)
+
+
+def parallel(folder: Path, rows: int = 4) -> Path:
+    path = folder / "parallel.jsonl"
+    lines = [{"id": str(n), "document_id": None, "fr": fr, "en": en} for n, (fr, en) in enumerate(PAIRS[:rows])]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def run(*words: Any) -> int:
+    return exit_status(lambda: main(parse_config(DirectionsConfig, [str(word) for word in words])))
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = save_pico(tmp_path / "pico", chat_template=None)
+    given = [
+        "--model_name_or_path",
+        model,
+        "--input",
+        parallel(tmp_path),
+        "--source",
+        "fr",
+        "--output",
+        tmp_path / "out",
+    ]
+    assert run(*given, "--pairs", "100", "--maps", "true") == 0
+    told = capsys.readouterr()
+    assert "4 distinct pairs of 4 rows, fewer than the 100 asked for" in told.err
+    assert "fr → en from 4 pairs" in told.out
+    directions = Directions.load(tmp_path / "out")
+    directions.check(pico())
+    expected = learn(pico(), tokenizer(), PAIRS, "fr", "en")
+    torch.testing.assert_close(directions.vectors[1], expected.vectors[1], atol=1e-5, rtol=1e-4)
+    assert directions.facts.model == "pico"
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"] == {"pairs": 4}
+    assert run(*given) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["--source", "hi"], "no text in column 'hi'; the row has fr, en"),
+        (["--source", "en"], "source and pivot are both en"),
+        (["--layers", "0", "7"], "layers [0, 7] are not all from 0 to 1"),
+        (["--input", "absent.jsonl"], "absent.jsonl cannot be read"),
+        (["--pooling", "max"], "pooling"),
+        (["--pairs", "0"], "pairs"),
+    ],
+)
+def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: list[str], message: str) -> None:
+    model = save_pico(tmp_path / "pico")
+    given = [
+        "--model_name_or_path",
+        model,
+        "--input",
+        parallel(tmp_path),
+        "--source",
+        "fr",
+        "--output",
+        tmp_path / "out",
+    ]
+    assert run(*given, *changes) == 2
+    told = capsys.readouterr().err.strip().splitlines()[-1]
+    assert told.startswith("error: ")
+    assert message in told
