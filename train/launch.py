@@ -1,4 +1,4 @@
-"""Run folders under ``accelerate launch``: the main process makes or refuses the folder, the others wait and do as it did."""
+"""Run folders under ``accelerate launch``: the main process makes or refuses one, the others wait and do as it did."""
 
 from collections.abc import Callable
 from typing import Any

@@ -45,6 +45,16 @@ def test_an_error_leaves_status_failed_with_the_reason(data: Path) -> None:
     assert (manifest["status"], manifest["error"]) == ("failed", "ZeroDivisionError: by zero")
 
 
+def test_wrong_input_leaves_nothing_half_written_unless_work_was_done(data: Path) -> None:
+    with pytest.raises(DataError), start(data):
+        raise DataError("none fits")
+    assert not Path("runs/a").exists()
+    with pytest.raises(DataError), start(data) as run:
+        (run.path / "predictions.jsonl").touch()
+        raise DataError("row 5")
+    assert read_manifest("runs/a")["status"] == "failed"  # type: ignore[index]
+
+
 def test_fail_is_the_default_and_overwrite_replaces(data: Path) -> None:
     with start(data) as run:
         (run.path / "old.txt").touch()

@@ -1,0 +1,137 @@
+"""A sound checkpoint passes; one with any fault that a judge would suffer from is refused, with the fault named."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
+from transformers import GenerationConfig
+
+from core.errors import ModelError
+from tests import pico
+from train.check import check_checkpoint, check_weights, describe
+from train.load import load_model
+
+SOUND_STOPS = [2, 6]  # </s> and <end>
+
+
+def save(folder: Path, shards: bool = False) -> Path:
+    model = pico.model()
+    model.generation_config = GenerationConfig(eos_token_id=SOUND_STOPS)
+    model.save_pretrained(folder, max_shard_size="40KB" if shards else "1GB")
+    pico.tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("shards", [False, True])
+def test_a_sound_model_passes(shards: bool, tmp_path: Path) -> None:
+    checked = check_checkpoint(save(tmp_path, shards))
+    # embeddings, final norm, head, and 9 tensors in each of 2 layers
+    assert (checked.tensors, checked.stops) == (3 + 2 * 9, SOUND_STOPS)
+    assert "21 tensors finite, generation stops at tokens [2, 6]" in describe("x", checked)
+    assert (len(list(tmp_path.glob("*.safetensors"))) > 1) == shards
+
+
+def change(folder: Path, name: str, tensor: torch.Tensor) -> None:
+    weights = folder / "model.safetensors"
+    save_file({**load_file(weights), name: tensor}, weights, {"format": "pt"})
+
+
+def infinite(folder: Path) -> None:
+    change(folder, "model.norm.weight", torch.full([32], torch.inf))
+
+
+def nan_in_bf16(folder: Path) -> None:
+    change(folder, "model.norm.weight", torch.full([32], torch.nan, dtype=torch.bfloat16))
+
+
+def no_elements(folder: Path) -> None:
+    change(folder, "model.norm.weight", torch.zeros(0))
+
+
+def no_turn_end(folder: Path) -> None:
+    GenerationConfig(eos_token_id=2).save_pretrained(folder)
+
+
+def no_stop_at_all(folder: Path) -> None:
+    GenerationConfig().save_pretrained(folder)
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (infinite, "model.norm.weight holds NaN or infinity"),
+        (nan_in_bf16, "model.norm.weight holds NaN or infinity"),
+        (no_elements, "model.norm.weight has no elements"),
+        (no_turn_end, r"generation stops at \[2\], which lacks the end-of-turn token 6 \(<end>\)"),  # case 7
+        (no_stop_at_all, r"generation stops at \[\]"),
+        (remove("generation_config.json"), "has no generation_config.json"),
+        (remove("chat_template.jinja"), "has no chat template"),
+        (remove("tokenizer.json"), "no tokenizer in"),
+        (remove("model.safetensors"), "has no weights"),
+    ],
+)
+def test_a_fault_is_named(damage: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+    damage(save(tmp_path))
+    with pytest.raises(ModelError, match=message):
+        check_checkpoint(tmp_path)
+
+
+def test_weights_of_another_save_in_the_folder_are_found(tmp_path: Path) -> None:  # case 17
+    save(tmp_path, shards=True)
+    pico.model(seed=1).save_pretrained(tmp_path / "other")
+    (tmp_path / "other" / "model.safetensors").rename(tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match=r"weight files model.safetensors are of another save"):
+        check_weights(tmp_path)
+
+
+def test_an_index_left_behind_by_a_save_as_one_file_is_found(tmp_path: Path) -> None:  # case 17
+    save(tmp_path, shards=True)
+    index = (tmp_path / "model.safetensors.index.json").read_bytes()
+    for shard in tmp_path.glob("*.safetensors"):
+        shard.unlink()
+    save(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_bytes(index)
+    with pytest.raises(ModelError, match="are of another save, or missing"):
+        check_weights(tmp_path)
+
+
+def test_a_missing_shard_and_a_tensor_that_the_index_places_elsewhere_are_found(tmp_path: Path) -> None:
+    save(tmp_path, shards=True)
+    path = tmp_path / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    first, second, *_ = sorted({*index["weight_map"].values()} - {index["weight_map"]["model.norm.weight"]})
+    moved = {**index["weight_map"], "model.norm.weight": first}
+    path.write_text(json.dumps({**index, "weight_map": moved}))
+    with pytest.raises(ModelError, match=r"differ in 1 tensors \(model.norm.weight\)"):
+        check_weights(tmp_path)
+    path.write_text(json.dumps(index))
+    (tmp_path / second).unlink()
+    with pytest.raises(ModelError, match=f"{second} are of another save, or missing"):
+        check_weights(tmp_path)
+
+
+def test_an_untrained_adapter_is_found_and_a_trained_one_passes(tmp_path: Path) -> None:  # case 9
+    base = save(tmp_path / "base")
+    adapter = tmp_path / "adapter"
+    model = get_peft_model(load_model(base), LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM"))
+    model.save_pretrained(adapter)
+    pico.tokenizer().save_pretrained(adapter)
+    GenerationConfig(eos_token_id=SOUND_STOPS).save_pretrained(adapter)
+    with pytest.raises(ModelError, match="every lora_B is zero, so the adapter does nothing"):
+        check_checkpoint(adapter)
+    weights = load_file(adapter / "adapter_model.safetensors")
+    save_file({name: tensor + 0.01 for name, tensor in weights.items()}, adapter / "adapter_model.safetensors")
+    assert check_checkpoint(adapter).tensors == 4  # A and B of q_proj in 2 layers
+
+
+def test_a_hub_id_is_no_folder_to_check() -> None:
+    with pytest.raises(ModelError, match="name the folder of a checkpoint"):
+        check_checkpoint("nobody/nothing")

@@ -1,0 +1,153 @@
+"""From records to token ids and labels: read, checked, fitted into max_length, with loss on the verdict alone."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from datasets import Dataset
+
+from core.chat import Example, encode_example
+from core.errors import DataError
+from core.length import VERDICT_TOKENS, fit
+from core.overlap import check_disjoint
+from core.progress import say, track
+from core.prompt import build_messages
+from core.prompt_spec import PromptSpec
+from core.records import JudgeRecord, check_unique, read_records
+from core.verdict import build_verdict, parse_verdict
+from train.arguments import DataArguments
+
+MASKED = -100
+REFUSED_SHOWN = 10
+
+
+class Encoded(NamedTuple):
+    """Columns input_ids and labels, in the order of the records; counts by language; why which id was refused."""
+
+    dataset: Dataset
+    counts: dict[str, dict[str, int]]
+    refused: dict[str, str]
+
+
+def read_sets(data: DataArguments, spec: PromptSpec) -> tuple[list[JudgeRecord], list[JudgeRecord]]:
+    """Training and validation records (the latter maybe none) of the languages asked for, each fit to learn from.
+
+    Raises DataError for rows that cannot be read, lack a feedback, a score or the reference that the prompt shows, for
+    a language that is absent, and for items that both sets hold.
+    """
+    train = _read(data.train_file, data.language, spec)
+    validation = _read(data.validation_file or [], data.language, spec)
+    check_disjoint({"train_file": train, "validation_file": validation}, allow=data.allow_overlap)
+    return train, validation
+
+
+def encode_sets(
+    train: Sequence[JudgeRecord], validation: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec
+) -> tuple[Encoded, Encoded | None]:
+    """Both sets encoded, their counts printed. Raises DataError where none fits, or a validation record does not."""
+    train_set = encode(train, tokenizer, spec, "training")
+    _report(train_set, "training")
+    if not validation:
+        return train_set, None
+    validation_set = encode(validation, tokenizer, spec, "validation")
+    _report(validation_set, "validation")
+    if validation_set.refused:
+        ids = ", ".join(list(validation_set.refused)[:5])
+        raise DataError(
+            f"{len(validation_set.refused)} validation records ({ids}) do not fit max_length {spec.max_length}, and a loss "
+            "over the rest would be another set's; raise max_length or leave them out"
+        )
+    return train_set, validation_set
+
+
+def encode(records: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec, what: str) -> Encoded:
+    """Token ids of prompt and verdict; labels are −100 except on the verdict and its stop token.
+
+    Prompts are shortened as the length policy says. A record whose prompt still does not fit, or whose verdict is
+    longer than the 512 tokens kept for it, is refused and counted. Raises DataError where none is left.
+    """
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(("examples", "shortened", "refused"), 0))
+    refused: dict[str, str] = {}
+    columns: dict[str, list[np.ndarray]] = {"input_ids": [], "labels": []}
+    for record in track(records, len(records), f"tokenize {what}"):
+        count = counts[record.language]
+        fitted = fit(record, tokenizer, spec.max_length, spec.template, spec.with_reference)
+        example = _example(fitted.record, tokenizer, spec)
+        reason = _too_long(fitted.prompt, fitted.tokens, example, spec.max_length)
+        if reason:
+            refused[record.id] = reason
+            count["refused"] += 1
+            continue
+        columns["input_ids"].append(np.array(example.prompt + example.completion, np.int32))
+        columns["labels"].append(np.array([MASKED] * len(example.prompt) + example.completion, np.int32))
+        count["examples"] += 1
+        count["shortened"] += fitted.shortened
+    if not columns["input_ids"]:
+        raise DataError(
+            f"none of the {len(records)} {what} records fits max_length {spec.max_length} "
+            f"({next(iter(refused.values()))}); raise max_length"
+        )
+    return Encoded(Dataset.from_dict(columns), dict(sorted(counts.items())), refused)
+
+
+def show_example(dataset: Dataset, tokenizer: Any) -> None:
+    """Print the first example as the model reads it, with the part that it learns to write set apart."""
+    row = dataset[0]
+    learned = [label for label in row["labels"] if label != MASKED]
+    say("first example, read by the model:\n" + tokenizer.decode(row["input_ids"][: -len(learned)]))
+    say(f"learned ({len(learned)} of {len(row['labels'])} tokens):\n{tokenizer.decode(learned)}\n")
+
+
+def _read(files: Sequence[str], languages: Sequence[str] | None, spec: PromptSpec) -> list[JudgeRecord]:
+    records = [record for file in files for record in read_records(file)]
+    names = ", ".join(files)
+    check_unique([record.id for record in records], names)
+    held = Counter(record.language for record in records)
+    if absent := [code for code in languages or [] if records and code not in held]:
+        raise DataError(f"{names} has no record in {', '.join(absent)}; its languages are {', '.join(sorted(held))}")
+    chosen = [record for record in records if languages is None or record.language in languages]
+    _refuse(chosen, lambda r: not r.feedback, names, "have no feedback; add it or leave them out")
+    _refuse(chosen, lambda r: r.score is None, names, "have no score; add it or leave them out")
+    if spec.with_reference:
+        mend = "have no reference_answer; add it, leave them out, or pass --with_reference false"
+        _refuse(chosen, lambda r: not r.reference_answer, names, mend)
+    mend = "have a feedback that reads as another verdict (it holds [RESULT] or an end-of-turn token); remove that"
+    _refuse(chosen, lambda r: parse_verdict(_verdict(r)).score != r.score, names, mend)
+    return chosen
+
+
+def _report(encoded: Encoded, what: str) -> None:
+    for language, count in encoded.counts.items():
+        say(f"{what} {language}: " + ", ".join(f"{number} {name}" for name, number in count.items()))
+    for record, reason in list(encoded.refused.items())[:REFUSED_SHOWN]:
+        say(f"{what}: refused {record}: {reason}")
+    if len(encoded.refused) > REFUSED_SHOWN:
+        say(f"{what}: {len(encoded.refused) - REFUSED_SHOWN} more refused; the manifest names all")
+
+
+def _refuse(records: Sequence[JudgeRecord], wrong: Callable[[JudgeRecord], bool], names: str, mend: str) -> None:
+    if ids := [record.id for record in records if wrong(record)]:
+        raise DataError(f"{names}: {len(ids)} records ({', '.join(ids[:5])}{', …' if len(ids) > 5 else ''}) {mend}")
+
+
+def _verdict(record: JudgeRecord) -> str:
+    assert record.feedback is not None
+    assert record.score is not None
+    return build_verdict(record.feedback, record.score)
+
+
+def _example(record: JudgeRecord, tokenizer: Any, spec: PromptSpec) -> Example:
+    messages = build_messages(record, spec.template, spec.with_reference)
+    example = encode_example(tokenizer, messages, _verdict(record))
+    assert parse_verdict(tokenizer.decode(example.completion[:-1])).score == record.score
+    return example
+
+
+def _too_long(prompt: list[int] | None, tokens: int, example: Example, max_length: int) -> str | None:
+    if prompt is None:
+        return f"prompt of {tokens} tokens, budget {max_length - VERDICT_TOKENS}"
+    if len(example.completion) > VERDICT_TOKENS:
+        return f"verdict of {len(example.completion)} tokens, budget {VERDICT_TOKENS}"
+    assert prompt == example.prompt  # what is trained on is what is judged on
+    return None

@@ -1,0 +1,179 @@
+"""Models and tokenizers from a folder or the Hub: plain checkpoints and LoRA adapters, whole or refused."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import PeftConfig, PeftModel, get_peft_model_state_dict
+from safetensors import SafetensorError, safe_open
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers.utils.logging import disable_progress_bar
+
+from core.chat import set_chat_template
+from core.errors import ModelError
+from core.progress import is_main_process
+
+ADAPTER_CONFIG = "adapter_config.json"
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+INDEX = "model.safetensors.index.json"
+WEIGHTS = ("model.safetensors", INDEX, "pytorch_model.bin", "pytorch_model.bin.index.json")
+
+
+def check_model(model: str | Path, whole: bool = False) -> None:
+    """What can be known of a model before it loads: the folder is there and holds weights, and so is an adapter's base.
+
+    ``whole`` refuses an adapter. A name that is no folder is taken for a Hub id. Raises ModelError.
+    """
+    folder = Path(model)
+    if not folder.is_dir():
+        if folder.is_absolute() or str(model).startswith(".") or str(model).count("/") > 1 or folder.exists():
+            raise ModelError(f"model folder {model} does not exist; name a folder with a model, or a Hub id")
+    elif is_adapter(folder):
+        if whole:
+            raise ModelError(
+                f"{model} is an adapter where a whole model is needed; fold it first (python -m merge.fold)"
+            )
+        if not (folder / ADAPTER_WEIGHTS).is_file():
+            raise ModelError(f"adapter folder {model} has no {ADAPTER_WEIGHTS}; take it from a finished training")
+        check_model(base_of(folder), whole=True)
+    elif not (folder / "config.json").is_file() or not any((folder / name).is_file() for name in WEIGHTS):
+        lacking = "no weights" if (folder / "config.json").is_file() else "no config.json"
+        raise ModelError(f"model folder {model} has {lacking}; name the folder that a training or download finished")
+
+
+def is_adapter(model: str | Path) -> bool:
+    """Whether this is a folder that holds a LoRA adapter, and not a whole model."""
+    return (Path(model) / ADAPTER_CONFIG).is_file()
+
+
+def base_of(adapter: str | Path) -> str:
+    """The folder or Hub id of the model that an adapter was trained on. Raises ModelError where it is not recorded."""
+    path = Path(adapter) / ADAPTER_CONFIG
+    try:
+        base = json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"]
+    except (OSError, ValueError, KeyError):
+        base = None
+    if not base:
+        raise ModelError(
+            f"{path} names no base_model_name_or_path; write the model that the adapter was trained on there"
+        )
+    return str(base)
+
+
+def load_model(
+    model: str | Path,
+    dtype: str | torch.dtype = "auto",
+    device: str | torch.device | None = "auto",
+    attn_implementation: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """A causal language model in eval mode; an adapter folder gives a PeftModel on the base that it records.
+
+    ``device`` "auto" is the GPU where there is one; None leaves placement to the caller (DeepSpeed). Raises ModelError
+    for a folder or Hub id that cannot be loaded whole: a missing, misshapen or unreadable weight is never made up.
+    """
+    check_model(model)
+    if not (sys.stderr.isatty() and is_main_process()):
+        disable_progress_bar()
+    kwargs |= {"dtype": dtype, "attn_implementation": attn_implementation}
+    loaded = _load_adapter(Path(model), kwargs) if is_adapter(model) else _load_base(str(model), kwargs)
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return (loaded if device is None else loaded.to(device)).eval()
+
+
+def load_tokenizer(
+    model: str | Path,
+    chat_template: str | None = None,
+    revision: str | None = None,
+    needs_chat_template: bool = True,
+) -> Any:
+    """The tokenizer of a model or adapter folder or Hub id, with its own chat template or the one named.
+
+    An adapter folder without a tokenizer takes its base's. A tokenizer without a pad token gets a reserved one, else
+    EOS: labels and attention are masked by length here, never by the pad id. Raises ModelError, also where there is no
+    chat template and one is needed, and ConfigError for an unknown one.
+    """
+    source = str(model)
+    if is_adapter(source) and not (Path(source) / "tokenizer_config.json").is_file():
+        source = base_of(source)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision or "main")
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"no tokenizer in {source} ({_first_line(error)}); name a model folder or Hub id with one"
+        ) from None
+    if needs_chat_template:
+        set_chat_template(tokenizer, chat_template)
+    if tokenizer.pad_token is None:
+        reserved = [str(token) for token in tokenizer.added_tokens_decoder.values() if "pad" in str(token).lower()]
+        tokenizer.pad_token = reserved[0] if reserved else tokenizer.eos_token
+    return tokenizer
+
+
+def _load_base(model: str, kwargs: dict[str, Any]) -> Any:
+    try:
+        loaded, info = AutoModelForCausalLM.from_pretrained(
+            model, output_loading_info=True, ignore_mismatched_sizes=True, **kwargs
+        )
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        raise ModelError(
+            f"model {model} cannot be loaded ({_first_line(error)}); name a model folder or Hub id"
+        ) from None
+    for fault in ("missing_keys", "mismatched_keys"):
+        if info[fault]:
+            names = sorted(key if isinstance(key, str) else key[0] for key in info[fault])
+            raise ModelError(
+                f"model {model} has {len(names)} {fault.removesuffix('_keys')} weights ({', '.join(names[:3])}); "
+                "copy the whole checkpoint again"
+            )
+    return loaded
+
+
+def _load_adapter(folder: Path, kwargs: dict[str, Any]) -> Any:
+    try:
+        base = _load_base(base_of(folder), kwargs)
+    except ModelError as error:
+        raise ModelError(f"the base of adapter {folder} is looked for from the working folder: {error}") from None
+    stored = _shapes(folder / ADAPTER_WEIGHTS)
+    _fit_vocabulary(base, stored, folder)
+    if (folder / "generation_config.json").is_file():
+        base.generation_config = GenerationConfig.from_pretrained(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # peft only warns of missing weights; they are refused below
+        loaded = PeftModel.from_pretrained(base, folder, config=PeftConfig.from_pretrained(folder))
+    expected = set(get_peft_model_state_dict(loaded, save_embedding_layers=False))
+    if missing := sorted(expected - set(stored)):
+        raise ModelError(
+            f"adapter {folder} lacks {len(missing)} of {len(expected)} weights ({missing[0]}), so it would judge as "
+            "its base does; take it from a finished training"
+        )
+    return loaded
+
+
+def _shapes(file: Path) -> dict[str, list[int]]:
+    try:
+        with safe_open(file, framework="pt") as tensors:
+            return {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{file} cannot be read ({_first_line(error)}); copy the adapter again") from None
+
+
+def _fit_vocabulary(base: Any, stored: dict[str, list[int]], folder: Path) -> None:
+    """Grow the base's embeddings to the rows that an adapter stored. Raises ModelError where these are fewer."""
+    rows = next((shape[0] for name, shape in stored.items() if name.endswith("embed_tokens.weight")), None)
+    have = base.get_input_embeddings().weight.shape[0]
+    if rows is None or rows == have:
+        return
+    if rows < have:
+        raise ModelError(
+            f"adapter {folder} was trained with {rows} tokens, its base has {have}; use the base it was trained on"
+        )
+    base.resize_token_embeddings(rows, mean_resizing=False)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
