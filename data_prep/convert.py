@@ -1,7 +1,7 @@
 """Converts a data set into the rows that the other commands read: records, summaries or parallel sentences.
 
-Run as: python -m data_prep.convert --config configs/data_prep/intel.yaml --language hi --output runs/data/intel-hi.jsonl
-or:     python -m data_prep.convert --input mine.csv --format columns --language hi --output runs/data/mine.jsonl
+Run as: python -m data_prep.convert --config configs/data_prep/intel.yaml --language hi --output data/intel/hi/train.jsonl
+or:     python -m data_prep.convert --input mine.csv --format columns --language hi --output data/mine.jsonl
 """
 
 from collections.abc import Iterable

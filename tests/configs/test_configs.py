@@ -46,4 +46,11 @@ def test_no_config_names_a_machine() -> None:
 
 
 def test_there_are_configs_for_every_kind_of_run() -> None:
-    assert {Path(name).parts[1] for name in CONFIGS} >= {"accelerate", "data_prep", "train", "merge", "eval", "quickstart"}
+    assert {Path(name).parts[1] for name in CONFIGS} >= {
+        "accelerate",
+        "data_prep",
+        "train",
+        "merge",
+        "eval",
+        "quickstart",
+    }

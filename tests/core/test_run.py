@@ -49,9 +49,9 @@ def test_wrong_input_leaves_nothing_half_written_unless_work_was_done(data: Path
     with pytest.raises(DataError), start(data):
         raise DataError("none fits")
     assert not Path("runs/a").exists()
-    with pytest.raises(DataError), start(data) as run:
-        (run.path / "predictions.jsonl").touch()
-        raise DataError("row 5")
+    run = start(data)
+    (run.path / "predictions.jsonl").touch()
+    run.__exit__(DataError, DataError("row 5"), None)
     assert read_manifest("runs/a")["status"] == "failed"  # type: ignore[index]
 
 
