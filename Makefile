@@ -17,7 +17,7 @@ setup: .venv/.ready
 	touch $@
 
 test: setup
-	$(PY) -m pytest -m "not slow"
+	$(PY) -m pytest -m "not slow and not soak"
 
 test-slow: setup
 	$(PY) -m pytest -m slow
@@ -31,7 +31,10 @@ quickstart: setup
 	$(PY) configs/quickstart/run.py
 
 bench: setup
-	for script in tests/benchmarks/bench_*.py; do $(PY) $$script; done
+	for script in tests/benchmarks/bench_*.py; do $(PY) $$script || exit 1; done
+
+soak: setup
+	$(PY) -m pytest -m soak
 
 clean:
 	rm -rf runs build
