@@ -18,7 +18,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -60,6 +60,10 @@ def exit_status(command: Callable[[], None]) -> int:
         return 2
     except BrokenPipeError:
         return 0
+    except KeyboardInterrupt:
+        if speaks:
+            print("interrupted; a run folder goes on with --if_exists resume", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -74,10 +78,7 @@ def parse_config(config_class: type[C], argv: Sequence[str] | None = None, descr
     for word in argv:
         if word.startswith("--"):
             check_known(word[2:].split("=", 1)[0], known, "flag --")
-    try:
-        flags = vars(parser.parse_args(argv))
-    except argparse.ArgumentError as error:
-        raise ConfigError(f"{error}; --help lists the flags") from None
+    flags = vars(parser.parse_args(argv))
     config_file = flags.pop("config", None)
     values = load_yaml(config_file) if config_file else {}
     for name in values:
@@ -92,6 +93,8 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"config file {path} cannot be read ({error.strerror}); name an existing YAML file") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"config file {path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     try:
         values = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -109,8 +112,9 @@ def validate(config_class: type[C], values: dict[str, Any], where: str | Path) -
     """Check values against the model; the first fault becomes one line with its field and place."""
     for name, value in values.items():
         field = config_class.model_fields.get(name)
-        if field is not None and isinstance(value, bool) and not _accepts(field.annotation, bool):
-            raise unquoted_word(name, value, where)
+        words = [word for word in (value if isinstance(value, list) else [value]) if isinstance(word, bool)]
+        if field is not None and words and not _accepts(field.annotation, bool):
+            raise unquoted_word(name, words[0], where)
     try:
         return config_class.model_validate(values)
     except ValidationError as error:
@@ -135,21 +139,21 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message}; --help lists the flags")
+
+
 def check_known(name: str, known: Collection[str], what: str) -> None:
     """Raises ConfigError, with the nearest known name, where ``name`` is not one. ``what`` is said before it."""
     if name not in known:
-        guess = nearest(name, known)
+        guess = nearest(str(name), known)
         hint = f"did you mean {guess}?" if guess else f"known: {', '.join(known)}"
         raise ConfigError(f"{what}{name} is unknown; {hint}")
 
 
 def _parser(config_class: type[CommandConfig], description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        exit_on_error=False,
-        allow_abbrev=False,
-    )
+    parser = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--config", metavar="FILE", help="YAML file; any field below can be set in it")
     for name, field in config_class.model_fields.items():
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)}"
@@ -164,10 +168,17 @@ def _from_text(config_class: type[CommandConfig], name: str, text: Any) -> Any:
     annotation = config_class.model_fields[name].annotation
     if isinstance(text, list):
         item = next(iter(get_args(_plain(annotation))), str)
-        return [word if _accepts(item, str) else yaml.safe_load(word) for word in text]
+        return [word if _accepts(item, str) else _yaml_value(name, word) for word in text]
     if text == "null" and _accepts(annotation, type(None)):
         return None
-    return text if _accepts(annotation, str) else yaml.safe_load(text)
+    return text if _accepts(annotation, str) else _yaml_value(name, text)
+
+
+def _yaml_value(name: str, text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ConfigError(f"flag --{name}: {text!r} is not YAML; mend it, e.g. a bracket or brace left open") from None
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:

@@ -49,7 +49,10 @@ def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     count = 0
     with atomic(path) as handle:
         for row in rows:
-            handle.write(dumps(row) + "\n")
+            try:
+                handle.write(dumps(row) + "\n")
+            except ValueError as error:  # NaN, infinity, or half of a surrogate pair
+                raise DataError(f"row {row.get('id')} cannot be written ({error}); mend its values") from None
             count += 1
     return count
 
@@ -107,7 +110,7 @@ def finite(value: float) -> float | None:
 def atomic(path: str | Path) -> Iterator[IO[str]]:
     """A text file that takes its name only when the block ends without an error."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as handle:
@@ -119,6 +122,14 @@ def atomic(path: str | Path) -> Iterator[IO[str]]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and its parents. Raises DataError where that cannot be, as below a file or without the right to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"output folder {folder} cannot be made ({error.strerror}); name another place") from None
 
 
 def _umask() -> int:

@@ -16,7 +16,7 @@ Text = Annotated[str, Field(min_length=1)]
 class Row(BaseModel):
     """Base of every row: identified by ``id``; a value of another type is refused, never converted."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
 
     id: Text
 
@@ -41,7 +41,7 @@ class JudgeRecord(Row):
     reference_language: str | None = None
     feedback: str | None = None
     score: Score | None = None
-    human_scores: list[float] | None = None
+    human_scores: list[Annotated[float, Field(ge=1, le=5)]] | None = None
     system: str | None = None
     source: str | None = None
     capability: str | None = None
@@ -77,13 +77,19 @@ class Prediction(Row):
     template: Text
     gold: float | None
     score: Score | None
-    expected_score: float | None
+    expected_score: Annotated[float, Field(ge=1, le=5)] | None
     score_mass: float | None
     failure: str | None
     feedback: str
     raw: str
     prompt_tokens: int
     shortened: bool
+
+    @model_validator(mode="after")
+    def _scored_or_why_not(self) -> Self:
+        if (self.score is None) != (self.failure is not None):
+            raise ValueError("a prediction has a score, or a failure that says why it has none")
+        return self
 
 
 class SummaryRecord(Row):

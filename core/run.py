@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from core.config import IfExists
 from core.errors import AlreadyDone, DataError, RunFolderError, UserError
-from core.jsonl import write_json
+from core.jsonl import make_folder, write_json
 
 MANIFEST = "manifest.json"
 _PACKAGES = (
@@ -60,6 +60,7 @@ class Run:
     ) -> None:
         self.path = Path(output)
         values = config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config)
+        self.inputs = [Path(path) for path in inputs]
         fingerprints = {shown_path(path): fingerprint(path) for path in inputs}
         self.manifest: dict[str, Any] = {
             "command": command,
@@ -93,7 +94,7 @@ class Run:
 
     def _write(self) -> None:
         if self.writes:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             write_json(self.manifest, self.path / MANIFEST)
 
     def _settle(self, if_exists: IfExists) -> bool:
@@ -108,12 +109,24 @@ class Run:
         if old is None:
             raise RunFolderError(f"output {self.path} exists and no run of this project made it; name another folder")
         if if_exists == "overwrite":
+            self._check_replaceable(old)
             shutil.rmtree(self.path)
             return False
         self._check_same(old)
-        if old["status"] == "done":
+        if old.get("status") == "done":
             raise AlreadyDone(f"{self.path}: finished before, nothing left to do")
         return True
+
+    def _check_replaceable(self, old: dict[str, Any]) -> None:
+        """What is overwritten is an earlier run of this command, and none of what this run reads."""
+        if old.get("command") != self.manifest["command"]:
+            raise RunFolderError(
+                f"output {self.path} holds a run of {old.get('command')}, not of {self.manifest['command']}; name another folder"
+            )
+        output = self.path.resolve()
+        for path in self.inputs:
+            if path.resolve() == output or output in path.resolve().parents:
+                raise RunFolderError(f"output {self.path} holds the input {path}; name another folder")
 
     def _check_same(self, old: dict[str, Any]) -> None:
         for what in ("command", "inputs", "config"):
@@ -131,9 +144,10 @@ class Run:
 def read_manifest(folder: str | Path) -> dict[str, Any] | None:
     """The manifest of a run folder, or None where there is none that can be read."""
     try:
-        return json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return manifest if isinstance(manifest, dict) and {"command", "status"} <= manifest.keys() else None
 
 
 def fingerprint(path: str | Path) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from core.config import nearest
+from core.config import check_known
 from core.errors import ConfigError, DataError
 from core.languages import LANGUAGES
 from core.records import JudgeRecord, Row, SummaryRecord, parse_row
@@ -34,9 +34,7 @@ class RowMaker:
 
     def __init__(self, config: ConvertConfig) -> None:
         for name in config.constants:
-            if name not in JudgeRecord.model_fields and name not in SummaryRecord.model_fields:
-                guess = nearest(name, [*JudgeRecord.model_fields, *SummaryRecord.model_fields])
-                raise ConfigError(f"constants: {name} is no field of a row; did you mean {guess}?")
+            check_known(name, [*JudgeRecord.model_fields, *SummaryRecord.model_fields], "constants: field ")
         self._constants = config.constants
         self._languages = config.languages()
         self._default_language = self._languages[0] if len(self._languages) == 1 else None

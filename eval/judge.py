@@ -104,7 +104,7 @@ def main(config: JudgeConfig) -> None:
         if mine:
             judge = load_judge(config, tokenizer, spec, state)
             progress = Progress(sum(len(rows) for _, rows in mine), "judge")
-            with files.appender() as out, steered(judge.backend.model, directions, config), progress:
+            with steered(judge.backend.model, directions, config), files.appender() as out, progress:
                 for number, rows in mine:
                     for prediction in judge.predict([left[row] for row in rows], number):
                         out.write(prediction.model_dump())

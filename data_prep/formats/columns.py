@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from core.config import nearest
-from core.errors import ConfigError, DataError
+from core.config import check_known
+from core.errors import DataError
 from core.languages import LANGUAGES
 from core.progress import say
 from core.records import JudgeRecord, SummaryRecord
@@ -25,9 +25,7 @@ _IDS = ("id", "item_id", "document_id")
 def columns(config: ConvertConfig) -> Iterator[AnyRow]:
     """One row a row. A column that is neither mapped nor named like a field goes to ``extra``, where the kind has it."""
     for name in config.columns:
-        if name not in _FIELDS[config.to]:
-            guess = nearest(name, _FIELDS[config.to])
-            raise ConfigError(f"columns: {name} is no field of {config.to}; did you mean {guess}?")
+        check_known(name, _FIELDS[config.to], f"columns: {config.to} field ")
     maker = RowMaker(config)
     unused: set[str] = set()
     for where, row in read_table(config):

@@ -51,6 +51,10 @@ def test_flags_win_over_yaml_and_keep_their_types(tmp_path: Path) -> None:
         ("input: a\n", ("--method", "sum"), "method: Input should be 'vector' or 'map'"),
         ("input: [a\n", (), "c.yaml line 2 is not YAML"),
         ("- a\n", (), "holds a list"),
+        ("input: a\n1: b\n", (), "field 1 is unknown"),
+        ("input: a\n", ("stray",), "unrecognized arguments: stray"),
+        ("input: a\n", ("--weights", "{hi: 1"), "flag --weights: '{hi: 1' is not YAML"),
+        ("input: a\nlanguage: [no, hi]\n", (), 'quote it: language: "no"'),
     ],
 )
 def test_faults_are_one_line(tmp_path: Path, yaml: str, flags: tuple[str, ...], says: str) -> None:
@@ -65,7 +69,7 @@ def test_a_missing_config_file() -> None:
 
 
 def test_exit_status(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(error: Exception) -> int:
+    def fails(error: BaseException) -> int:
         def command() -> None:
             raise error
 
@@ -78,6 +82,8 @@ def test_exit_status(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert capsys.readouterr().out == "done before\n"
     with pytest.raises(ZeroDivisionError):
         fails(ZeroDivisionError())
+    assert fails(KeyboardInterrupt()) == 130
+    assert "--if_exists resume" in capsys.readouterr().err
     monkeypatch.setenv("RANK", "1")
     assert fails(DataError("x")) == 2
     assert capsys.readouterr().err == ""

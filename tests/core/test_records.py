@@ -28,6 +28,7 @@ def test_records_come_back_as_written_and_unknown_columns_are_kept(tmp_path: Pat
         ("score", "4", "score: Input should be a valid integer, got '4'"),
         ("score", True, "score: Input should be a valid integer, got True"),
         ("instruction", None, "instruction: Input should be a valid string, got None"),
+        ("human_scores", [9.0, -4.0], "human_scores.0: Input should be less than or equal to 5, got 9.0"),
         ("criteria", "", "criteria: String should have at least 1 character, got ''"),
     ],
 )

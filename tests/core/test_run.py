@@ -73,6 +73,21 @@ def test_a_folder_of_the_users_is_never_overwritten(data: Path) -> None:
     assert (Path("runs/a") / "thesis.tex").exists()
 
 
+def test_overwriting_takes_neither_another_commands_run_nor_an_input(data: Path) -> None:
+    with start(data) as run:
+        (run.path / "predictions.jsonl").write_text("kept")
+    with pytest.raises(RunFolderError, match=r"holds a run of eval\.judge, not of eval\.report"):
+        start(data, command="eval.report", if_exists="overwrite")
+    with pytest.raises(RunFolderError, match=r"output runs/a holds the input runs/a/predictions\.jsonl"):
+        start(data, inputs=["runs/a/predictions.jsonl"], if_exists="overwrite")
+    assert (Path("runs/a") / "predictions.jsonl").read_text() == "kept"
+
+
+def test_an_output_that_cannot_be_made_is_said(data: Path) -> None:
+    with pytest.raises(DataError, match=r"output folder in\.jsonl/a cannot be made"):
+        Run("in.jsonl/a", "eval.judge", {})
+
+
 def test_resume_starts_goes_on_is_done_or_is_refused(data: Path) -> None:
     first = start(data, if_exists="resume")
     assert not first.resumed

@@ -80,12 +80,12 @@ WRONG = {
     "unknown field": (
         [row(1)],
         ["--columns", "{scor: score}"],
-        "columns: scor is no field of records; did you mean score",
+        "columns: records field scor is unknown; did you mean score",
     ),
     "unknown constant": (
         [row(1)],
         ["--constants", "{sorce: x}"],
-        "constants: sorce is no field of a row; did you mean source",
+        "constants: field sorce is unknown; did you mean source",
     ),
     "option of another format": ([row(1)], ["--rubric", "general"], "format columns does not use rubric"),
     "half a holdout": ([row(1)], ["--holdout_items", "1"], "holdout_items and holdout_output go together"),
