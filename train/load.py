@@ -38,7 +38,13 @@ def check_model(model: str | Path, whole: bool = False) -> None:
             )
         if not (folder / ADAPTER_WEIGHTS).is_file():
             raise ModelError(f"adapter folder {model} has no {ADAPTER_WEIGHTS}; take it from a finished training")
-        check_model(base_of(folder), whole=True)
+        try:
+            check_model(base_of(folder), whole=True)
+        except ModelError as error:
+            raise ModelError(
+                f"the base of adapter {model}: {error} (it stands in {ADAPTER_CONFIG} as base_model_name_or_path, "
+                "relative to the working folder)"
+            ) from None
     elif not (folder / "config.json").is_file() or not any((folder / name).is_file() for name in WEIGHTS):
         lacking = "no weights" if (folder / "config.json").is_file() else "no config.json"
         raise ModelError(f"model folder {model} has {lacking}; name the folder that a training or download finished")
