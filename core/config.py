@@ -12,6 +12,7 @@ Every command but train.sft (which keeps trl's TrlParser, so that all of SFTConf
 
 import argparse
 import difflib
+import errno
 import os
 import sys
 import types
@@ -23,9 +24,11 @@ from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from core.errors import AlreadyDone, ConfigError, UserError
+from core.errors import AlreadyDone, ConfigError, Interrupted, UserError
 
 IfExists = Literal["fail", "resume", "overwrite"]
+# No space, a quota used up, a file over the limit.
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class CommandConfig(BaseModel):
@@ -44,9 +47,8 @@ def run_command(main: Callable[[C], None], config_class: type[C], argv: Sequence
 
 
 def exit_status(command: Callable[[], None]) -> int:
-    """Run a command: 0 done (also when it was done before), 2 the user's input was wrong. Failures keep their traceback.
-
-    Only rank 0 speaks.
+    """Run a command: 0 done (also when it was done before), 2 the user's input was wrong, 143 stopped by SIGTERM with its
+    work kept, 1 the disk is full. Other failures keep their traceback. Only rank 0 speaks.
     """
     speaks = os.environ.get("RANK", "0") == "0"
     try:
@@ -58,8 +60,21 @@ def exit_status(command: Callable[[], None]) -> int:
         if speaks:
             print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except Interrupted as stopped:
+        if speaks:
+            print(stopped, file=sys.stderr)
+        return 143
     except BrokenPipeError:
         return 0
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        where = f" {error.filename}" if error.filename else ""
+        print(
+            f"error: no space left to write{where} ({error.strerror}); free some and go on with --if_exists resume",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         if speaks:
             print("interrupted; a run folder goes on with --if_exists resume", file=sys.stderr)
@@ -88,7 +103,7 @@ def parse_config(config_class: type[C], argv: Sequence[str] | None = None, descr
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:
-    """Read a YAML mapping. Raises ConfigError with file and line where it does not parse."""
+    """Read a YAML mapping. Raises ConfigError with file and line where it does not parse or names a field twice."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -96,7 +111,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"config file {path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     try:
-        values = yaml.safe_load(text)
+        values = yaml.load(text, _OnceLoader)
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f" line {where.line + 1}" if where else ""
@@ -115,6 +130,8 @@ def validate(config_class: type[C], values: dict[str, Any], where: str | Path) -
         words = [word for word in (value if isinstance(value, list) else [value]) if isinstance(word, bool)]
         if field is not None and words and not _accepts(field.annotation, bool):
             raise unquoted_word(name, words[0], where)
+        if value == "" and (name.startswith("output") or (field is not None and _accepts(field.annotation, Path))):
+            raise ConfigError(f"{where}: {name} is empty; name a file or folder")
     try:
         return config_class.model_validate(values)
     except ValidationError as error:
@@ -137,6 +154,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like ``name``, or None where none is near."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return close[0] if close else None
+
+
+class _OnceLoader(yaml.SafeLoader):
+    """Refuses a key that a mapping has twice, of which YAML would keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for at, key in enumerate(keys):
+            if key.value in [earlier.value for earlier in keys[:at]]:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"{key.value} is set twice", problem_mark=key.start_mark
+                )
+        return super().construct_mapping(node, deep)
 
 
 class _Parser(argparse.ArgumentParser):

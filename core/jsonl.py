@@ -28,7 +28,7 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             try:
                 row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 if not line.endswith(b"\n"):
                     warn(f"{path} line {number} is cut off and was left out")
                     return
@@ -38,7 +38,9 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def _fault(error: ValueError) -> str:
+def _fault(error: ValueError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "is nested too deep; mend or delete the line"
     if isinstance(error, UnicodeDecodeError):
         return f"is not UTF-8 (byte {error.start}); convert the file, e.g. with iconv -t UTF-8"
     return f"is not JSON ({getattr(error, 'msg', error)}); mend or delete the line"

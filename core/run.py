@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from core.config import IfExists
-from core.errors import AlreadyDone, DataError, RunFolderError, UserError
-from core.jsonl import make_folder, write_json
+from core.errors import AlreadyDone, DataError, Interrupted, RunFolderError, UserError
+from core.jsonl import write_json
+from core.lock import LOCK, FolderLock
 
 MANIFEST = "manifest.json"
 _PACKAGES = (
@@ -36,15 +38,19 @@ _PACKAGES = (
     "scipy",
 )
 # Fields that say where and whether to write, not what: a run that differs in them alone is the same run.
-_NOT_IDENTITY = ("output", "output_dir", "if_exists", "resume_from_checkpoint", "logging_dir")
+_NOT_IDENTITY = (
+    *("output", "output_dir", "holdout_output", "if_exists", "resume_from_checkpoint", "logging_dir"),
+    *("base_url", "api_key_env", "concurrency", "timeout", "retries", "store", "batch", "batch_dir"),
+)
 
 
 class Run:
-    """An output folder being written. ``with Run(...) as run:`` marks it done at the end, failed on an error; one that
-    wrong input stopped before anything was written goes.
+    """An output folder being written. ``with Run(...) as run:`` marks it done at the end, failed on an error, interrupted
+    where it was told to stop; one that wrong input stopped before anything was written goes.
 
-    Raises RunFolderError where the folder exists (``if_exists`` fail) or holds another run (resume); AlreadyDone where
-    it holds this run, finished. ``resumed`` says that an unfinished folder of the same run was there. With ``writes`` False
+    Raises RunFolderError where the folder exists (``if_exists`` fail), holds another run (resume) or is being written by
+    another process; AlreadyDone where it holds this run, finished. ``resumed`` says that an unfinished folder of the same
+    run was there. With ``writes`` False
     (every process but the main one; see train.launch) nothing on disk is looked at or changed.
     """
 
@@ -61,20 +67,10 @@ class Run:
         self.path = Path(output)
         values = config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config)
         self.inputs = [Path(path) for path in inputs]
-        fingerprints = {shown_path(path): fingerprint(path) for path in inputs}
-        self.manifest: dict[str, Any] = {
-            "command": command,
-            "status": "running",
-            "started": _now(),
-            "ended": None,
-            "seed": seed,
-            "config": {name: _shown(value) for name, value in values.items()},
-            "inputs": fingerprints,
-            "packages": package_versions(),
-            "git": git_state(),
-        }
+        times = {"status": "running", "started": _now(), "ended": None}
+        self.manifest = {**times, **describe(command, values, inputs, seed)}
         self.writes = writes
-        self.resumed = writes and self._settle(if_exists)
+        self.resumed = writes and self._take(if_exists)
         self._write()
 
     def note(self, **facts: Any) -> None:
@@ -86,20 +82,53 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, UserError) and self.writes and [path.name for path in self.path.iterdir()] == [MANIFEST]:
-            shutil.rmtree(self.path)  # wrong input leaves nothing half-written, so that the mended command can run
+        if not self.writes:
             return
-        reason = {} if kind is None else {"error": f"{kind.__name__}: {' '.join(str(error).split())}"}
-        self.note(status="done" if kind is None else "failed", ended=_now(), **reason)
+        if isinstance(error, UserError) and [path.name for path in self._content()] == [MANIFEST]:
+            (
+                self.path / MANIFEST
+            ).unlink()  # wrong input leaves nothing half-written, so that the mended command can run
+            self._lock.release()
+            with suppress(OSError):  # another run has the folder by now
+                self.path.rmdir()
+            return
+        reason = {} if error is None else {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+        stopped = isinstance(error, Interrupted | KeyboardInterrupt)
+        try:
+            self.note(
+                status="done" if error is None else "interrupted" if stopped else "failed", ended=_now(), **reason
+            )
+        except OSError:
+            if error is None:
+                raise  # else the error to tell is the one under way, often the same full disk
+        finally:
+            self._lock.release()
 
     def _write(self) -> None:
         if self.writes:
-            make_folder(self.path)
             write_json(self.manifest, self.path / MANIFEST)
 
+    def _take(self, if_exists: IfExists) -> bool:
+        """Lock the folder and apply the policy to it; True where an unfinished run goes on."""
+        self._settle(if_exists)  # what is refused is not touched, not even by a lock file
+        self._lock = FolderLock(self.path)
+        try:
+            resumed = self._settle(if_exists)  # as it is now that nobody else changes it
+        except (RunFolderError, AlreadyDone):
+            self._lock.release()
+            raise
+        if if_exists == "overwrite":
+            for path in self._content():
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        return resumed
+
+    def _content(self) -> list[Path]:
+        """What is in the folder, without the lock and what a crash left of a manifest half-written."""
+        return [path for path in self.path.iterdir() if not path.name.startswith((LOCK, f".{MANIFEST}."))]
+
     def _settle(self, if_exists: IfExists) -> bool:
-        """Apply the policy to what is at the path; True where an unfinished run goes on."""
-        if not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir())):
+        """Whether an unfinished run goes on. Raises where the policy forbids to write to the path."""
+        if not self.path.exists() or (self.path.is_dir() and not self._content()):
             return False
         old = read_manifest(self.path)
         if if_exists == "fail":
@@ -110,7 +139,6 @@ class Run:
             raise RunFolderError(f"output {self.path} exists and no run of this project made it; name another folder")
         if if_exists == "overwrite":
             self._check_replaceable(old)
-            shutil.rmtree(self.path)
             return False
         self._check_same(old)
         if old.get("status") == "done":
@@ -129,25 +157,50 @@ class Run:
                 raise RunFolderError(f"output {self.path} holds the input {path}; name another folder")
 
     def _check_same(self, old: dict[str, Any]) -> None:
-        for what in ("command", "inputs", "config"):
-            before, now = old.get(what), self.manifest[what]
-            if what == "config":
-                before, now = _identity(before or {}), _identity(now)
-            if before != now:
-                names = _changed(before, now)
-                raise RunFolderError(
-                    f"output {self.path} holds a run with other {what}{names}, so it cannot be resumed; "
-                    "name another folder or pass --if_exists overwrite"
-                )
+        other = difference(old, self.manifest)
+        if other is not None:
+            raise RunFolderError(
+                f"output {self.path} holds a run with other {other}, so it cannot be resumed; "
+                "name another folder or pass --if_exists overwrite"
+            )
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any] | None:
     """The manifest of a run folder, or None where there is none that can be read."""
+    manifest = read_manifest_file(Path(folder) / MANIFEST)
+    return manifest if manifest is not None and "status" in manifest else None
+
+
+def read_manifest_file(path: Path) -> dict[str, Any] | None:
+    """The manifest in a file, or None where it is none that can be read."""
     try:
-        manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return manifest if isinstance(manifest, dict) and {"command", "status"} <= manifest.keys() else None
+    return manifest if isinstance(manifest, dict) and "command" in manifest else None
+
+
+def describe(command: str, config: Mapping[str, Any], inputs: Sequence[str | Path], seed: int | None) -> dict[str, Any]:
+    """What every manifest says of what made its files. Raises DataError for an input that does not exist."""
+    return {
+        "command": command,
+        "seed": seed,
+        "config": {name: _shown(value) for name, value in config.items()},
+        "inputs": {shown_path(path): fingerprint(path) for path in inputs},
+        "packages": package_versions(),
+        "git": git_state(),
+    }
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    """In what two manifests are of different runs, e.g. ``config (batch_size)``; None for the same run."""
+    for what in ("command", "inputs", "config"):
+        before, now = old.get(what), new[what]
+        if what == "config":
+            before, now = _identity(before or {}), _identity(now)
+        if before != now:
+            return f"{what}{_changed(before, now)}"
+    return None
 
 
 def fingerprint(path: str | Path) -> str:
@@ -158,7 +211,7 @@ def fingerprint(path: str | Path) -> str:
     if not path.is_dir():
         raise DataError(f"input {path} does not exist; name an existing file or folder")
     total = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name != MANIFEST):
+    for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name not in (MANIFEST, LOCK)):
         size = file.stat().st_size
         content = _file_hash(file) if size < 2**20 else ""
         total.update(f"{file.relative_to(path)} {size} {content}\n".encode())

@@ -1,5 +1,6 @@
 """Configs: YAML and flags give the same model, and a fault is one line that names the field and its mending."""
 
+import errno
 from pathlib import Path
 from typing import Literal
 
@@ -7,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from core.config import CommandConfig, exit_status, parse_config
-from core.errors import AlreadyDone, ConfigError, DataError
+from core.errors import AlreadyDone, ConfigError, DataError, Interrupted
 
 
 class Sample(CommandConfig):
@@ -18,6 +19,8 @@ class Sample(CommandConfig):
     shuffle: bool = True
     method: Literal["vector", "map"] = "vector"
     weights: dict[str, float] = Field({})
+    output_dir: str = "out"
+    records: Path | None = None
 
 
 def parse(tmp_path: Path, yaml: str | None, *flags: str) -> Sample:
@@ -55,6 +58,10 @@ def test_flags_win_over_yaml_and_keep_their_types(tmp_path: Path) -> None:
         ("input: a\n", ("stray",), "unrecognized arguments: stray"),
         ("input: a\n", ("--weights", "{hi: 1"), "flag --weights: '{hi: 1' is not YAML"),
         ("input: a\nlanguage: [no, hi]\n", (), 'quote it: language: "no"'),
+        ("input: a\nshuffle: true\ninput: b\n", (), "c.yaml line 3 is not YAML .input is set twice"),
+        ("input: a\nweights: {hi: 1, fr: 2, hi: 3}\n", (), "c.yaml line 2 is not YAML .hi is set twice"),
+        ("input: a\n", ("--output_dir", ""), "output_dir is empty; name a file or folder"),
+        ("input: a\nrecords: ''\n", (), "records is empty; name a file or folder"),
     ],
 )
 def test_faults_are_one_line(tmp_path: Path, yaml: str, flags: tuple[str, ...], says: str) -> None:
@@ -84,6 +91,14 @@ def test_exit_status(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         fails(ZeroDivisionError())
     assert fails(KeyboardInterrupt()) == 130
     assert "--if_exists resume" in capsys.readouterr().err
+    assert fails(Interrupted("stopped")) == 143  # 128 + SIGTERM, what a process that SIGTERM ends gives
+    assert capsys.readouterr().err == "stopped\n"
+    assert fails(OSError(errno.ENOSPC, "No space left on device", "runs/a")) == 1
+    assert capsys.readouterr().err == (
+        "error: no space left to write runs/a (No space left on device); free some and go on with --if_exists resume\n"
+    )
+    with pytest.raises(PermissionError):
+        fails(PermissionError(errno.EACCES, "denied"))
     monkeypatch.setenv("RANK", "1")
     assert fails(DataError("x")) == 2
     assert capsys.readouterr().err == ""

@@ -28,6 +28,13 @@ def test_a_cut_last_line_is_left_out_and_a_cut_line_before_it_is_an_error(
         list(read_jsonl(path))
 
 
+def test_a_line_nested_too_deep_for_the_parser_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1}\n{"id": ' + "[" * 100_000 + "]" * 100_000 + "}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.jsonl line 2 is nested too deep"):
+        list(read_jsonl(path))
+
+
 def test_a_last_line_cut_inside_a_character_is_left_out_too(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     whole = '{"id": "क"}\n'.encode()

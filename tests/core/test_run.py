@@ -19,7 +19,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(data: Path, **changes: Any) -> Run:
-    settings: dict[str, Any] = {"command": "eval.judge", "config": {"batch": 2, "input": str(data)}, "inputs": [data]}
+    settings: dict[str, Any] = {"command": "eval.judge", "config": {"batch_size": 2, "input": str(data)}, "inputs": [data]}
     return Run("runs/a", **{**settings, **changes})
 
 
@@ -31,7 +31,7 @@ def test_the_manifest_says_what_made_it_and_holds_no_machine_path(data: Path) ->
     assert manifest is not None
     assert (manifest["status"], manifest["seed"], manifest["counts"]) == ("done", 7, {"hi": 3})
     assert manifest["inputs"] == {"in.jsonl": hashlib.sha256(data.read_bytes()).hexdigest()}
-    assert manifest["config"] == {"batch": 2, "input": "in.jsonl"}
+    assert manifest["config"] == {"batch_size": 2, "input": "in.jsonl"}
     assert manifest["started"] <= manifest["ended"]
     assert "torch" in manifest["packages"]
     assert str(data.parent) not in Path("runs/a/manifest.json").read_text(encoding="utf-8")
@@ -92,12 +92,13 @@ def test_resume_starts_goes_on_is_done_or_is_refused(data: Path) -> None:
     first = start(data, if_exists="resume")
     assert not first.resumed
     first.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert read_manifest("runs/a")["status"] == "interrupted"  # type: ignore[index]
     with start(data, if_exists="resume") as run:
         assert run.resumed
     with pytest.raises(AlreadyDone, match="nothing left to do"):
         start(data, if_exists="resume")
-    with pytest.raises(RunFolderError, match=r"other config \(batch\)"):
-        start(data, if_exists="resume", config={"batch": 3, "input": str(data)})
+    with pytest.raises(RunFolderError, match=r"other config \(batch_size\)"):
+        start(data, if_exists="resume", config={"batch_size": 3, "input": str(data)})
     data.write_text('{"id": 2}\n', encoding="utf-8")
     with pytest.raises(RunFolderError, match=r"other inputs \(in.jsonl\)"):
         start(data, if_exists="resume")
