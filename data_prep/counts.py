@@ -6,7 +6,7 @@ from typing import Any
 
 from core.errors import DataError
 from core.records import JudgeRecord, SummaryRecord, check_unique
-from data_prep.options import ConvertConfig
+from data_prep.options import SourceConfig
 from data_prep.rows import AnyRow
 
 
@@ -20,7 +20,7 @@ class Counts:
         self._items: set[str] = set()
         self._documents: dict[tuple[str, str], int] = {}
 
-    def check(self, rows: Iterator[AnyRow], config: ConvertConfig) -> Iterator[AnyRow]:
+    def check(self, rows: Iterator[AnyRow], config: SourceConfig) -> Iterator[AnyRow]:
         """Yield the rows, counting. Raises DataError where there are none, or ids occur twice."""
         for row in rows:
             self._ids.append(row.id)
@@ -45,7 +45,7 @@ class Counts:
         scores = ", ".join(f"{score}: {count}" for score, count in sorted(self.by_score.items()))
         return f"{languages}; {len(self._items)} items" + (f"; scores {scores}" if scores else "")
 
-    def _count(self, row: AnyRow, config: ConvertConfig) -> None:
+    def _count(self, row: AnyRow, config: SourceConfig) -> None:
         if isinstance(row, JudgeRecord):
             self.by_language[row.language] += 1
             self._items.add(row.item_id)

@@ -10,8 +10,12 @@ from core.errors import DataError
 Quoting = Literal["csv", "none"]
 
 
-def read_delimited(path: Path, quoting: Quoting | None = None) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (line number, row) of a table with a header; fields are separated by tabs in .tsv, by commas elsewhere.
+def read_delimited(
+    path: Path, quoting: Quoting | None = None, header: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield (line number, row) of a table; fields are separated by tabs in .tsv, by commas elsewhere.
+
+    Without ``header`` the first line names the columns.
 
     ``quoting`` "none" (the default of .tsv): a quote is a character like any other and each line is one row. "csv": quotes
     enclose fields, which may hold line breaks. Raises DataError for a row whose fields are not as many as the header's,
@@ -21,7 +25,8 @@ def read_delimited(path: Path, quoting: Quoting | None = None) -> Iterator[tuple
     delimiter = "\t" if tabs else ","
     quoting = quoting or ("none" if tabs else "csv")
     rows = _split(path, delimiter) if quoting == "none" else _parse(path, delimiter)
-    _, header = next(rows, (0, []))
+    if not header:
+        _, header = next(rows, (0, []))
     if len(set(header)) < len(header):
         raise DataError(f"{path}: the header names a column twice ({', '.join(header)}); rename one")
     for line, fields in rows:

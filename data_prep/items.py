@@ -30,10 +30,14 @@ class ItemNames:
         self._names.setdefault(by_rubric, name)
         return name
 
-    def record_id(self, item_id: str, language: str) -> str:
-        """An id for the next row of an item in a language: item__language__1, item__language__2, …"""
-        self._rows[item_id, language] += 1
-        return f"{item_id}__{language}__{self._rows[item_id, language]}"
+    def document_id(self, document: str) -> str:
+        """The id of a document, named after its text."""
+        return _hash("document", document)
+
+    def row_id(self, item_id: str, kind: str) -> str:
+        """An id for the next row of an item in a language, or on a dimension: item__kind__1, item__kind__2, …"""
+        self._rows[item_id, kind] += 1
+        return f"{item_id}__{kind}__{self._rows[item_id, kind]}"
 
 
 def _hash(*texts: str) -> str:

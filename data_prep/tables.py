@@ -3,14 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from core.errors import DataError
 from core.jsonl import read_jsonl
 from data_prep.delimited import read_delimited
-from data_prep.options import ConvertConfig
+from data_prep.options import SourceConfig
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -19,29 +19,34 @@ Located = tuple[str, dict[str, Any]]
 """A row with its place, as errors name it."""
 
 
-def read_table(config: ConvertConfig) -> Iterator[Located]:
+def read_table(config: SourceConfig, header: Sequence[str] = ()) -> Iterator[Located]:
     """Yield the rows of the input with their places; a NaN, which tables write for an empty cell, is None.
 
-    Raises DataError where there is no such file or data set, or it is broken.
+    ``header`` names the columns of a CSV or TSV whose first line does not. Raises DataError where there is no such file
+    or data set, or it is broken.
     """
-    return ((where, {name: _cell(value) for name, value in row.items()}) for where, row in _rows(config))
+    return ((where, {name: _cell(value) for name, value in row.items()}) for where, row in _rows(config, header))
 
 
 def _cell(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _rows(config: ConvertConfig) -> Iterator[Located]:
+def _rows(config: SourceConfig, header: Sequence[str]) -> Iterator[Located]:
     path = Path(config.input)
     if is_hub_id(config.input) or path.is_dir():
         return _hub(config)
     if not path.is_file():
         raise DataError(f"input {path} does not exist; name a file, a folder, or a Hub id like ai4bharat/recon")
     suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        return ((f"{path} line {line}", row) for line, row in read_delimited(path, config.quoting, header))
+    if header:
+        raise DataError(
+            f"input {path}: header is for .csv and .tsv; rows of {suffix or 'this kind'} name their columns"
+        )
     if suffix == ".parquet":
         return _parquet(path)
-    if suffix in (".csv", ".tsv"):
-        return ((f"{path} line {line}", row) for line, row in read_delimited(path, config.quoting))
     if suffix == ".json" and _starts_array(path):
         return _array(path)
     if suffix in (".jsonl", ".json"):
@@ -54,26 +59,46 @@ def is_hub_id(name: str) -> bool:
     return bool(_HUB_ID.fullmatch(name)) and not Path(name).exists() and Path(name).suffix not in (*_SUFFIXES, ".txt")
 
 
-def _hub(config: ConvertConfig) -> Iterator[Located]:
-    from datasets import load_dataset
-
+def _hub(config: SourceConfig) -> Iterator[Located]:
     name = config.hub_config
     if name and "{language}" in name:
         name = name.replace("{language}", config.one_language())
-    where = " ".join(word for word in (config.input, name, config.split) if word)
+    return read_hub(config.input, name, config.split or "train", config.revision)
+
+
+def read_hub(repo: str, name: str | None, split: str, revision: str | None, way_out: str = "") -> Iterator[Located]:
+    """Yield the rows of one split of a data set on the Hub. ``way_out`` is said where the set is gated.
+
+    Raises DataError where it cannot be loaded.
+    """
+    from datasets import load_dataset
+    from datasets.exceptions import DatasetsError
+
+    where = " ".join(word for word in (repo, name, split) if word)
     try:
-        rows = load_dataset(config.input, name, split=config.split, revision=config.revision)
-    except (OSError, ValueError, RuntimeError) as error:
+        rows = load_dataset(repo, name, split=split, revision=revision)
+    except (OSError, ValueError, RuntimeError, DatasetsError) as error:
+        if "is a gated dataset" in str(error) or _is_gated(error):
+            raise DataError(
+                f"data set {repo} is gated: accept its terms at https://huggingface.co/datasets/{repo}, log in with "
+                f"`hf auth login` (or set HF_TOKEN), then run this again{way_out}"
+            ) from None
         reason = " ".join(str(error).split())[:200]
         raise DataError(
-            f"no file or folder {config.input} here, and data set {where} cannot be loaded ({reason}); "
-            "check the id, --hub_config, --split, the network and, for a gated set, your Hub login"
+            f"no file or folder {repo} here, and data set {where} cannot be loaded ({reason}); "
+            "check the id, --hub_config, --split, the network and, for a private set, your Hub login"
         ) from None
     return ((f"{where} row {number}", row) for number, row in enumerate(rows, start=1))
 
 
+def _is_gated(error: BaseException | None) -> bool:
+    from huggingface_hub.errors import GatedRepoError
+
+    return error is not None and (isinstance(error, GatedRepoError) or _is_gated(error.__cause__ or error.__context__))
+
+
 def _parquet(path: Path) -> Iterator[Located]:
-    import pyarrow.parquet  # type: ignore[import-untyped]
+    import pyarrow.parquet
 
     try:
         table = pyarrow.parquet.ParquetFile(path)

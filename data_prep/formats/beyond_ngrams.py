@@ -12,8 +12,8 @@ from core.progress import say
 from core.records import SummaryRecord
 from core.run import fingerprint
 from data_prep.delimited import read_delimited
-from data_prep.options import ConvertConfig
-from data_prep.rows import RowMaker
+from data_prep.options import SummariesConfig
+from data_prep.rows import SummaryMaker
 from data_prep.values import score_list
 
 # The README says completeness, the folder is named consistency.
@@ -24,9 +24,9 @@ _UNDECIDED = -1
 _CODES = {language.name.lower(): code for code, language in LANGUAGES.items()} | {"turkis": "tr"}
 
 
-def beyond_ngrams(config: ConvertConfig) -> Iterator[SummaryRecord]:
+def beyond_ngrams(config: SummariesConfig) -> Iterator[SummaryRecord]:
     """Two summaries a row, as the raters saw them: the corrupted text, and the document's first 2,500 characters."""
-    maker, documents, undecided = RowMaker(config), _Documents(), 0
+    maker, documents, undecided = SummaryMaker(config), _Documents(), 0
     for path in _files(Path(config.input)):
         language, dimension = _CODES[path.stem], _DIMENSIONS[path.parent.name]
         for line, row in read_delimited(path, "csv"):
@@ -46,7 +46,7 @@ def beyond_ngrams(config: ConvertConfig) -> Iterator[SummaryRecord]:
                     "summary": row[f"{system}_corrupted_summary"],
                     "human_scores": _decided(scores, f"{where}: {columns[system]}"),
                 }
-                summary = maker.summary(values, where)
+                summary = maker.make(values, where)
                 if summary is not None:
                     undecided += scores.count(_UNDECIDED)
                     yield summary

@@ -11,7 +11,7 @@ from core.progress import warn
 from core.records import JudgeRecord
 from data_prep.delimited import read_delimited
 from data_prep.options import ConvertConfig
-from data_prep.rows import RowMaker
+from data_prep.rows import RecordMaker
 
 _RUBRIC = ("criteria", *(f"score{n}_description" for n in range(1, 6)))
 _COLUMNS = (
@@ -31,7 +31,7 @@ def cia_tsv(config: ConvertConfig) -> Iterator[JudgeRecord]:
 
     A response cell is empty where CIA could not read its writer's output; these are named in one line.
     """
-    maker, empty = RowMaker(config), []
+    maker, empty = RecordMaker(config), []
     for line, row in read_delimited(Path(config.input), "csv"):
         where = f"{config.input} line {line}"
         shared = _shared_fields(row, config.rubric, where)
@@ -41,7 +41,7 @@ def cia_tsv(config: ConvertConfig) -> Iterator[JudgeRecord]:
                 empty.append(row_id)
                 continue
             texts = {"response": row[f"score_{score}_response"], "feedback": row[f"score_{score}_feedback"] or None}
-            record = maker.record({**shared, **texts, "id": row_id, "score": score}, where)
+            record = maker.make({**shared, **texts, "id": row_id, "score": score}, where)
             if record is not None:
                 yield record
     if empty:

@@ -1,6 +1,7 @@
-"""Any table (JSON Lines, JSON, CSV, TSV, parquet, Hub) through a column map."""
+"""Any table (JSON Lines, JSON, CSV, TSV, parquet, Hub) through a column map: records, summaries or parallel sentences."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core.config import check_known
@@ -8,47 +9,84 @@ from core.errors import DataError
 from core.languages import LANGUAGES
 from core.progress import say
 from core.records import JudgeRecord, SummaryRecord
-from data_prep.options import ConvertConfig
-from data_prep.rows import AnyRow, ParallelRow, RowMaker
-from data_prep.tables import read_table
+from data_prep.options import ConvertConfig, ParallelConfig, SourceConfig, SummariesConfig
+from data_prep.rows import ParallelMaker, ParallelRow, RecordMaker, SummaryMaker
+from data_prep.tables import Located, read_table
 from data_prep.values import id_text, score_list, score_number, whole_score
 
-_FIELDS = {
-    "records": [name for name in JudgeRecord.model_fields if name != "extra"],
-    "summaries": list(SummaryRecord.model_fields),
-    "parallel": [*ParallelRow.model_fields, *LANGUAGES],
-}
+_RECORD_FIELDS = [name for name in JudgeRecord.model_fields if name != "extra"]
+_SUMMARY_FIELDS = list(SummaryRecord.model_fields)
+_PARALLEL_FIELDS = [*ParallelRow.model_fields, *LANGUAGES]
 _MAY_BE_EMPTY = ("response", "summary")
 _IDS = ("id", "item_id", "document_id")
 
 
-def columns(config: ConvertConfig) -> Iterator[AnyRow]:
-    """One row a row. A column that is neither mapped nor named like a field goes to ``extra``, where the kind has it."""
-    for name in config.columns:
-        check_known(name, _FIELDS[config.to], f"columns: {config.to} field ")
-    maker = RowMaker(config)
+def record_columns(config: ConvertConfig) -> Iterator[JudgeRecord]:
+    """One record a row. A column that is neither mapped nor named like a field goes to ``extra``."""
+    maker = RecordMaker(config)
+    for where, values, others in _mapped_rows(config, _RECORD_FIELDS):
+        others = {**_extra(others.pop("extra", None)), **others}
+        record = maker.make({**values, "extra": others}, where)
+        if record is not None:
+            yield record
+
+
+def _extra(cell: Any) -> dict[str, Any]:
+    """A column named extra: an object, or its JSON text as data_prep.publish writes it."""
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            return {"extra": cell}
+    return cell if isinstance(cell, dict) else {} if cell is None else {"extra": cell}
+
+
+def summary_columns(config: SummariesConfig) -> Iterator[SummaryRecord]:
+    """One summary a row, with the scores that it has or none."""
+    maker = SummaryMaker(config)
     unused: set[str] = set()
-    for where, row in read_table(config):
-        values = {name: _typed(name, value, where) for name, value in _mapped(row, config, where).items()}
-        values = {name: value for name, value in values.items() if value is not None}
-        others = _others(row, config)
-        made: AnyRow | None
-        if config.to == "records":
-            made = maker.record({**values, "extra": others}, where)
-        else:
-            unused.update(others)
-            made = maker.summary(values, where) if config.to == "summaries" else maker.parallel(values, where)
-        if made is not None:
-            yield made
-    if unused:
-        say(f"columns without a field in {config.to}, left out: {', '.join(sorted(unused))}")
+    for where, values, others in _mapped_rows(config, _SUMMARY_FIELDS):
+        unused.update(others)
+        summary = maker.make(values, where)
+        if summary is not None:
+            yield summary
+    _say_unused(unused)
 
 
-def _mapped(row: dict[str, Any], config: ConvertConfig, where: str) -> dict[str, Any]:
-    """The fields of a row: mapped columns, and columns that have a field's name already."""
-    values = {name: row[name] for name in _FIELDS[config.to] if name in row and name not in config.columns}
-    for field, source in config.columns.items():
-        names = [source] if isinstance(source, str) else source
+def parallel_columns(config: ParallelConfig) -> Iterator[ParallelRow]:
+    """One sentence in several languages a row; rows of a table without ids are numbered."""
+    maker = ParallelMaker(config)
+    unused: set[str] = set()
+    numbered = False
+    for number, (where, values, others) in enumerate(_mapped_rows(config, _PARALLEL_FIELDS, config.header), start=1):
+        unused.update(others)
+        if number == 1:
+            numbered = "id" not in values
+        yield maker.make({"id": f"line-{number:05d}", **values} if numbered else values, where)
+    _say_unused(unused)
+
+
+def _mapped_rows(
+    config: SourceConfig, fields: Sequence[str], header: Sequence[str] = ()
+) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """For each row its place, the fields that hold something, and the columns that are no field's."""
+    for name in config.columns:
+        check_known(name, fields, "columns: field ")
+    columns = {field: [source] if isinstance(source, str) else source for field, source in config.columns.items()}
+    by_name = [name for name in fields if name not in columns]
+    taken = {*by_name, *(name for names in columns.values() for name in names)}
+    for where, row in read_table(config, header):
+        values = {name: row[name] for name in by_name if name in row} | _mapped((where, row), columns)
+        typed = {name: _typed(name, value, where) for name, value in values.items()}
+        others = {name: value for name, value in row.items() if name not in taken}
+        yield where, {name: value for name, value in typed.items() if value is not None}, others
+
+
+def _mapped(located: Located, columns: dict[str, list[str]]) -> dict[str, Any]:
+    """The fields that the map names, each from its column or columns."""
+    where, row = located
+    values: dict[str, Any] = {}
+    for field, names in columns.items():
         for name in names:
             if name not in row or (len(names) > 1 and row[name] in (None, "")):
                 raise DataError(
@@ -58,13 +96,9 @@ def _mapped(row: dict[str, Any], config: ConvertConfig, where: str) -> dict[str,
     return values
 
 
-def _others(row: dict[str, Any], config: ConvertConfig) -> dict[str, Any]:
-    sources = [name for source in config.columns.values() for name in ([source] if isinstance(source, str) else source)]
-    taken = {name for name in _FIELDS[config.to] if name not in config.columns} | set(sources)
-    others = {name: value for name, value in row.items() if name not in taken}
-    if isinstance(others.get("extra"), dict):
-        others = {**others.pop("extra"), **others}
-    return others
+def _say_unused(columns: set[str]) -> None:
+    if columns:
+        say(f"columns that are no field, left out: {', '.join(sorted(columns))}")
 
 
 def _typed(field: str, value: Any, where: str) -> Any:

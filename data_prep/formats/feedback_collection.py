@@ -10,7 +10,7 @@ from typing import Any
 from core.errors import DataError
 from core.records import JudgeRecord
 from data_prep.options import ConvertConfig
-from data_prep.rows import RowMaker
+from data_prep.rows import RecordMaker
 from data_prep.tables import read_table
 from data_prep.values import text_ids, whole_score
 
@@ -22,9 +22,9 @@ _DERIVED = ("instruction", "input", "output", "messages")
 
 def feedback_collection(config: ConvertConfig) -> Iterator[JudgeRecord]:
     """One record a row; other columns are kept in ``extra``, but for the prompts built from these."""
-    maker = RowMaker(config)
+    maker = RecordMaker(config)
     for where, row in read_table(config):
-        record = maker.record(judged_row(row, where), where)
+        record = maker.make(judged_row(row, where), where)
         if record is not None:
             yield record
 

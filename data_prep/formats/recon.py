@@ -8,7 +8,7 @@ from core.records import JudgeRecord
 from data_prep.formats.feedback_collection import judged_row
 from data_prep.judge_prompt import parse_judge_prompt
 from data_prep.options import ConvertConfig
-from data_prep.rows import RowMaker
+from data_prep.rows import RecordMaker
 from data_prep.tables import read_table
 from data_prep.values import text_ids, whole_score
 
@@ -17,10 +17,10 @@ _USED = ("messages", "orig_score", "orig_feedback")
 
 def recon(config: ConvertConfig) -> Iterator[JudgeRecord]:
     """One record a row; the gold score and feedback are ``orig_score`` and ``orig_feedback``."""
-    maker = RowMaker(config)
+    maker = RecordMaker(config)
     for where, row in read_table(config):
         fields = judged_row(row, where) if "orig_instruction" in row else _from_messages(row, where)
-        record = maker.record(fields, where)
+        record = maker.make(fields, where)
         if record is not None:
             yield record
 

@@ -8,12 +8,12 @@ from typing import Any, get_args
 import pytest
 
 from core.config import exit_status, parse_config
-from core.errors import ConfigError, DataError
+from core.errors import ConfigError
 from core.records import read_records
 from data_prep.convert import main
-from data_prep.formats import FORMATS
+from data_prep.formats import PARALLEL, RECORDS, SUMMARIES, Format
 from data_prep.holdout import hold_out
-from data_prep.options import ConvertConfig, FormatName
+from data_prep.options import ConvertConfig, ParallelFormat, RecordsFormat, SummariesFormat
 from tests.core.records_for_tests import record
 
 RUBRIC = {"criteria": "Is it right?"} | {f"score{n}_description": f"level {n}" for n in range(1, 6)}
@@ -46,8 +46,11 @@ def convert(tmp_path: Path) -> Convert:
     return run
 
 
-def test_the_registry_holds_the_formats_that_the_config_names() -> None:
-    assert set(FORMATS) == set(get_args(FormatName))
+@pytest.mark.parametrize(
+    ("formats", "names"), [(RECORDS, RecordsFormat), (SUMMARIES, SummariesFormat), (PARALLEL, ParallelFormat)]
+)
+def test_the_registries_hold_the_formats_that_the_configs_name(formats: dict[str, Format], names: Any) -> None:
+    assert set(formats) == set(get_args(names))
 
 
 def test_records_come_out_as_they_went_in(tmp_path: Path, convert: Convert, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +83,7 @@ WRONG = {
     "unknown field": (
         [row(1)],
         ["--columns", "{scor: score}"],
-        "columns: records field scor is unknown; did you mean score",
+        "columns: field scor is unknown; did you mean score",
     ),
     "unknown constant": (
         [row(1)],
@@ -109,7 +112,9 @@ def test_wrong_input_is_one_line_and_writes_nothing(
     [
         ("no/such/file.jsonl", "columns", "does not exist"),
         ("no/such.txt", "mjudge", "does not exist"),
-        ("no/such/folder", "parallel-text", "does not exist"),
+        ("no/such/folder", "cia-tsv", "does not exist"),
+        ("x.jsonl", "ntrex", "format ntrex is read by python -m data_prep.parallel"),
+        ("x.jsonl", "beyond-ngrams", "format beyond-ngrams is read by python -m data_prep.summaries"),
         ("x.jsonl", "hercule", "format: Input should be 'feedback-collection', 'recon'"),
     ],
 )
@@ -130,11 +135,11 @@ def test_existing_file_policy(tmp_path: Path, convert: Convert, capsys: pytest.C
     assert convert(source, "--if_exists", "resume") == 0
     assert "finished before, nothing left to do" in capsys.readouterr().out
     assert convert(source, "--if_exists", "resume", "--constants", "{source: mine}") == 2
-    assert "constants changed" in capsys.readouterr().err
+    assert "was written with other config (constants)" in capsys.readouterr().err
 
     write(source, [row(1), row(2)])
     assert convert(source, "--if_exists", "resume") == 2
-    assert "the input's content changed" in capsys.readouterr().err
+    assert "was written with other inputs (in.jsonl)" in capsys.readouterr().err
     assert convert(source, "--if_exists", "overwrite") == 0
     assert len(read_records(output)) == 2
     assert convert(output, "--if_exists", "overwrite") == 2
@@ -142,10 +147,13 @@ def test_existing_file_policy(tmp_path: Path, convert: Convert, capsys: pytest.C
     assert len(read_records(output)) == 2
 
 
+@pytest.mark.parametrize("manifest", [None, '{"command": "data_prep.parallel"}'])
 def test_a_file_of_someone_else_is_not_overwritten(
-    tmp_path: Path, convert: Convert, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, convert: Convert, capsys: pytest.CaptureFixture[str], manifest: str | None
 ) -> None:
     (tmp_path / "out.jsonl").write_text("mine\n")
+    if manifest is not None:
+        (tmp_path / "out.jsonl.manifest.json").write_text(manifest)
     assert convert(write(tmp_path / "in.jsonl", [row(1)]), "--if_exists", "overwrite") == 2
     assert "this command did not write it" in capsys.readouterr().err
     assert (tmp_path / "out.jsonl").read_text() == "mine\n"
@@ -191,21 +199,3 @@ def test_holdout_takes_items_with_one_instruction_as_one() -> None:
 def test_holdout_of_everything_is_refused() -> None:
     with pytest.raises(ConfigError, match="hold 2 items"):
         hold_out([record(id="a", item_id="1", instruction="x"), record(id="b", item_id="2", instruction="y")], 2, 0)
-
-
-def test_a_document_id_that_stands_for_two_documents_is_refused(tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": f"s{n}",
-            "language": "es",
-            "dimension": "coherence",
-            "document_id": "es-1",
-            "document": text,
-            "summary": "s",
-        }
-        for n, text in enumerate(["uno", "dos"])
-    ]
-    source = write(tmp_path / "in.jsonl", rows)
-    config = ConvertConfig(input=str(source), format="columns", to="summaries", output=tmp_path / "out.jsonl")
-    with pytest.raises(DataError, match="document_id es-1 \\(es\\) stands for two documents"):
-        main(config)

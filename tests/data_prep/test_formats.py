@@ -1,6 +1,5 @@
-"""One small file a format: what comes out, row by row."""
+"""One small file a format of records: what comes out, row by row."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,18 @@ import pytest
 
 from core.errors import ConfigError, DataError
 from core.prompt import build_messages
-from core.records import JudgeRecord, SummaryRecord
-from data_prep.formats import FORMATS
+from core.records import JudgeRecord
+from data_prep.formats import RECORDS
 from data_prep.options import ConvertConfig
 from tests.core.records_for_tests import record
+from tests.data_prep.tables_for_tests import write_csv
 
 RUBRIC = {"criteria": "Is it right?"} | {f"score{n}_description": f"level {n}" for n in range(1, 6)}
 
 
 def rows_of(source: Path, format: str, **options: Any) -> list[Any]:
     config = ConvertConfig(input=str(source), format=format, output=source.parent / "out.jsonl", **options)
-    return list(FORMATS[format].rows(config))
+    return list(RECORDS[format].rows(config))
 
 
 def feedback_row(prompt: int, score: int, **changes: Any) -> dict[str, Any]:
@@ -27,15 +27,6 @@ def feedback_row(prompt: int, score: int, **changes: Any) -> dict[str, Any]:
     fields = {**texts, **RUBRIC, "feedback": f"So the overall score is {score}.", "score": str(score)}
     built = {"input": "x", "output": "y", "messages": [], "instruction": ""}
     return {f"orig_{name}": value for name, value in fields.items()} | built | changes
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]], delimiter: str = ",") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]), delimiter=delimiter)
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 @pytest.mark.parametrize("layout", ["lines", "array", "parquet"])
@@ -134,120 +125,3 @@ def test_cia_tsv_refuses_a_broken_rubric(tmp_path: Path) -> None:
         rows_of(write_csv(tmp_path / "a.tsv", [cia_row("{'criteria")], "\t"), "cia-tsv", language="en")
     with pytest.raises(DataError, match="specific_rubric lacks one of criteria"):
         rows_of(write_csv(tmp_path / "a.tsv", [cia_row('{"criteria": "c"}')], "\t"), "cia-tsv", language="en")
-
-
-def summary_row(index: int, text: str, gemini: str, gpt: str, columns: tuple[str, str]) -> dict[str, Any]:
-    seen = {"gemini_corrupted_summary": f"seen gemini {index}", "gpt_corrupted_summary": f"seen gpt {index}"}
-    original = {"orig_gpt_prediction": "", "orig_gemini_prediction": "original"}
-    return {
-        "inner_index": index,
-        columns[0]: gemini,
-        columns[1]: gpt,
-        "label": f"label {index}",
-        "text": text,
-        **seen,
-        **original,
-    }
-
-
-@pytest.mark.parametrize("folder", ["consistency", "completeness"])
-def test_beyond_ngrams(tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str) -> None:
-    document = "palabra " * 400
-    names = ("gemini_grade", "gpt_grade") if folder == "consistency" else ("completeness_gemini", "completeness_gpt")
-    coherence = [summary_row(7, document, "['3', '-1', '4']", "[4]", ("coherence_gemini", "coherence_gpt"))]
-    write_csv(tmp_path / "coherence" / "turkish.csv", coherence)
-    write_csv(tmp_path / "coherence" / "turkis.csv", coherence)
-    write_csv(tmp_path / folder / "turkish.csv", [summary_row(7, document, "[1, 2]", "[-1]", names)])
-    rows: list[SummaryRecord] = rows_of(tmp_path, "beyond-ngrams")
-    said = capsys.readouterr().out
-    assert "turkis.csv is a copy of turkish.csv and was left out" in said
-    assert "2 scores of -1 (undecided) were left out" in said
-    # Two systems on two dimensions; 3 and 4 without the undecided rater have mean 3.5, an undecided rater alone has none.
-    assert {(r.dimension, r.system): (r.human_scores, r.human_score) for r in rows} == {
-        ("coherence", "gemini"): ([3, 4], 3.5),
-        ("coherence", "gpt"): ([4], 4),
-        ("completeness", "gemini"): ([1, 2], 1.5),
-        ("completeness", "gpt"): ([], None),
-    }
-    assert {r.document_id for r in rows} == {"tr-7"}
-    assert {r.document for r in rows} == {document[:2500]}
-    assert (rows[0].summary, rows[0].reference) == ("seen gemini 7", "label 7")
-
-
-def test_beyond_ngrams_one_index_with_two_texts_is_two_documents(tmp_path: Path) -> None:
-    for folder, names in (
-        ("coherence", ("coherence_gemini", "coherence_gpt")),
-        ("consistency", ("gemini_grade", "gpt_grade")),
-    ):
-        write_csv(tmp_path / folder / "spanish.csv", [summary_row(1, f"text of {folder}", "[3]", "[3]", names)])
-    rows: list[SummaryRecord] = rows_of(tmp_path, "beyond-ngrams", language="es")
-    assert {r.dimension: r.document_id for r in rows} == {"coherence": "es-1", "completeness": "es-1b"}
-
-
-def test_beyond_ngrams_wrong_input(tmp_path: Path) -> None:
-    source = tmp_path / "coherence" / "spanish.csv"
-    names = ("coherence_gemini", "coherence_gpt")
-    write_csv(source, [summary_row(1, "text", "[5]", "[3]", names)])
-    with pytest.raises(DataError, match="line 2: coherence_gemini holds 5; the scale is 1 to 4"):
-        rows_of(source, "beyond-ngrams")
-    write_csv(source, [summary_row(1, "text", "[4]", "[3]", ("a", "b"))])
-    with pytest.raises(DataError, match="no column coherence_gemini"):
-        rows_of(source, "beyond-ngrams")
-    with pytest.raises(DataError, match="holds no CSV named after a language"):
-        rows_of(write_csv(tmp_path / "other" / "data.csv", [{"a": 1}]).parent, "beyond-ngrams")
-
-
-def parallel_folder(folder: Path, **files: str) -> Path:
-    for name, text in files.items():
-        (folder / name.replace("__", ".")).write_bytes(text.encode())
-    return folder
-
-
-def test_parallel_text_named_as_ntrex_and_flores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    parallel_folder(
-        tmp_path,
-        **{
-            "newstest2019-src__eng__txt": "One\r\nTwo\r\n",
-            "newstest2019-ref__spa__txt": "Uno\r\nDos\r\n",
-            "newstest2019-ref-2__spa__txt": "Uno\r\nPar\r\n",
-            "hin_Deva__dev": "एक\nदो",
-            "LICENSE__md": "all\nkinds\nof\nlines",
-            "documents__tsv": "a\nb\n",
-        },
-    )
-    rows = rows_of(tmp_path, "parallel-text", documents=tmp_path / "documents.tsv")
-    assert [row.model_dump() for row in rows] == [
-        {"id": "line-00001", "document_id": "a", "hi": "एक", "es": "Uno", "en": "One"},
-        {"id": "line-00002", "document_id": "b", "hi": "दो", "es": "Dos", "en": "Two"},
-    ]
-    assert "second reference" in capsys.readouterr().out
-    assert list(rows_of(tmp_path, "parallel-text", language=["en", "hi"])[0].texts()) == ["en", "hi"]
-
-
-def test_parallel_text_with_files_named(tmp_path: Path) -> None:
-    parallel_folder(tmp_path, a__txt="One\n", b__txt="एक\n")
-    (row,) = rows_of(tmp_path, "parallel-text", files={"en": "a.txt", "hi": "b.txt"})
-    assert row.texts() == {"en": "One", "hi": "एक"}
-    with pytest.raises(ConfigError, match="language 'xx' is unknown"):
-        rows_of(tmp_path, "parallel-text", files={"en": "a.txt", "xx": "b.txt"})
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"x__en": "a\nb\n", "x__hi": "c\n"}, r"differ in their number of lines \(en 2, hi 1\)"),
-        ({"x__en": "a\n \nb\n", "x__hi": "c\nd\ne\n"}, "x.en line 2 is blank"),
-        ({"x__en": "a\n", "x__hi": ""}, "x.hi is empty"),
-        ({"x__en": "a\n"}, "needs two or more"),
-        ({"x__en": "a\n", "y__en": "b\n", "x__hi": "c\n"}, "both hold en; choose with files"),
-    ],
-)
-def test_parallel_text_wrong_input(tmp_path: Path, files: dict[str, str], message: str) -> None:
-    with pytest.raises((DataError, ConfigError), match=message):
-        rows_of(parallel_folder(tmp_path, **files), "parallel-text")
-
-
-def test_parallel_text_asked_for_a_language_it_lacks(tmp_path: Path) -> None:
-    parallel_folder(tmp_path, x__en="a\n", x__hi="b\n")
-    with pytest.raises(DataError, match="holds no file for te"):
-        rows_of(tmp_path, "parallel-text", language=["en", "te"])

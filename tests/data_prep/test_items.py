@@ -33,4 +33,4 @@ def test_white_space_does_not_matter() -> None:
 
 def test_rows_of_an_item_are_counted_by_language() -> None:
     names = ItemNames()
-    assert [names.record_id("i", code) for code in ("hi", "hi", "te")] == ["i__hi__1", "i__hi__2", "i__te__1"]
+    assert [names.row_id("i", code) for code in ("hi", "hi", "te")] == ["i__hi__1", "i__hi__2", "i__te__1"]

@@ -10,15 +10,21 @@ import pytest
 from core.agreement import agreement
 from core.baselines import length_baseline
 from core.records import SummaryRecord, read_parallel, read_records, read_rows
-from data_prep.convert import main
-from data_prep.options import ConvertConfig
+from data_prep import convert as convert_command
+from data_prep import parallel, summaries
+from data_prep.options import ConvertConfig, ParallelConfig, SummariesConfig
 
 pytestmark = pytest.mark.real
 
 
 def convert(source: Path, output: Path, format: str = "columns", **options: Any) -> Path:
-    main(ConvertConfig(input=str(source), format=format, output=output, **options))
+    convert_command.main(ConvertConfig(input=str(source), format=format, output=output, **options))
     return output
+
+
+def read_summaries(source: Path, output: Path, format: str = "columns", **options: Any) -> list[SummaryRecord]:
+    summaries.main(SummariesConfig(input=str(source), format=format, output=output, **options))
+    return read_rows(output, SummaryRecord)
 
 
 def originals(path: Path) -> dict[str, dict[str, Any]]:
@@ -116,7 +122,7 @@ def test_cia_artifacts_equal_the_graded_rows(shared_data: Path, tmp_path: Path, 
 def test_scored_summaries(shared_data: Path, tmp_path: Path) -> None:
     mapped: dict[str, Any] = {"language": "lang", "human_scores": "scores", "document_id": ["lang", "inner_index"]}
     source = shared_data / "scored_summaries.jsonl"
-    rows = read_rows(convert(source, tmp_path / "out.jsonl", to="summaries", columns=mapped), SummaryRecord)
+    rows = read_summaries(source, tmp_path / "out.jsonl", columns=mapped)
     assert Counter(r.language for r in rows) == {"tr": 450, "zh": 396, "uk": 336, "ar": 316, "es": 314}
     assert len({r.document_id for r in rows}) == len({(r.language, r.document) for r in rows}) == 516
     before = originals(source)
@@ -125,7 +131,7 @@ def test_scored_summaries(shared_data: Path, tmp_path: Path) -> None:
 
 def test_beyond_ngrams_equals_the_scored_summaries(shared_data: Path, tmp_path: Path) -> None:
     source = shared_data / "raw" / "beyond_ngrams"
-    rows = read_rows(convert(source, tmp_path / "out.jsonl", "beyond-ngrams"), SummaryRecord)
+    rows = read_summaries(source, tmp_path / "out.jsonl", "beyond-ngrams")
     # 40 rows a file, two systems, two dimensions, two languages; two summaries have an undecided rater alone.
     assert (len(rows), sum(not r.human_scores for r in rows)) == (320, 2)
     known = {
@@ -145,11 +151,12 @@ def test_beyond_ngrams_equals_the_scored_summaries(shared_data: Path, tmp_path: 
 
 def test_parallel_sentences(shared_data: Path, tmp_path: Path) -> None:
     source = shared_data / "ntrex_15.jsonl"
-    rows = read_parallel(
-        convert(source, tmp_path / "a.jsonl", to="parallel", columns={"document_id": "doc"}), ["en", "ur"]
-    )
+    table, texts = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    parallel.main(ParallelConfig(input=str(source), format="columns", output=table, columns={"document_id": "doc"}))
+    rows = read_parallel(table, ["en", "ur"])
     assert (len(rows), len({row["document_id"] for row in rows}), len(rows[0])) == (1000, 63, 17)
-    lines = read_parallel(convert(shared_data / "raw" / "ntrex", tmp_path / "b.jsonl", "parallel-text"), ["en", "te"])
+    parallel.main(ParallelConfig(input=str(shared_data / "raw" / "ntrex"), format="ntrex", output=texts))
+    lines = read_parallel(texts, ["en", "te"])
     assert (len(lines), set(lines[0])) == (300, {"id", "document_id", "en", "es", "hi", "te", "yo"})
     by_english = {row["en"]: row for row in rows}
     assert all(line[code] == by_english[line["en"]][code] for line in lines for code in ("es", "hi", "te", "yo"))

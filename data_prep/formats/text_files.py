@@ -1,4 +1,4 @@
-"""Parallel sentences in plain text files, one sentence a line, one file a language (NTREX, FLORES, your own)."""
+"""Parallel sentences in plain text files, one sentence a line, one file a language (NTREX, FLORES-200, your own)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,16 +7,23 @@ from core.errors import ConfigError, DataError
 from core.languages import LANGUAGES, language
 from core.progress import say
 from data_prep.delimited import read_lines
-from data_prep.options import ConvertConfig
-from data_prep.rows import ParallelRow, RowMaker
+from data_prep.options import ParallelConfig
+from data_prep.rows import ParallelMaker, ParallelRow
 
 _CODES = {name: code for code, row in LANGUAGES.items() for name in (code, row.ntrex, row.flores)}
+_CODES["zho_Hans"] = "zh"  # as in FLORES-200; FLORES+ says cmn_Hans
 _SECOND_REFERENCE = "-ref-2."
 
 
-def parallel_text(config: ConvertConfig) -> Iterator[ParallelRow]:
+def ntrex_documents(folder: Path) -> Path | None:
+    """The document ids of NTREX-128, which its repository keeps one folder above the texts; None where they are not."""
+    beside = (folder / "DOCUMENT_IDS.tsv", folder.parent / "DOCUMENT_IDS.tsv")
+    return next((path for path in beside if path.is_file()), None)
+
+
+def text_files(config: ParallelConfig) -> Iterator[ParallelRow]:
     """One row a line. Raises DataError for a blank line, or files whose lines are not as many."""
-    maker = RowMaker(config)
+    maker = ParallelMaker(config)
     sentences = {code: _sentences(path) for code, path in _files(config).items()}
     documents = _sentences(config.documents) if config.documents else []
     counts = {code: len(lines) for code, lines in sentences.items()}
@@ -28,10 +35,10 @@ def parallel_text(config: ConvertConfig) -> Iterator[ParallelRow]:
     for number in range(next(iter(counts.values()))):
         texts = {code: lines[number] for code, lines in sentences.items()}
         document = {"document_id": documents[number]} if documents else {}
-        yield maker.parallel({"id": f"line-{number + 1:05d}", **document, **texts}, f"{config.input} line {number + 1}")
+        yield maker.make({"id": f"line-{number + 1:05d}", **document, **texts}, f"{config.input} line {number + 1}")
 
 
-def _files(config: ConvertConfig) -> dict[str, Path]:
+def _files(config: ParallelConfig) -> dict[str, Path]:
     """The file of each language, from the option ``files`` or from the file names."""
     folder = Path(config.input)
     if not folder.is_dir():
