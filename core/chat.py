@@ -52,7 +52,7 @@ def chat_template_names() -> list[str]:
 
 def encode_prompt(tokenizer: Any, messages: Messages) -> list[int]:
     """Token ids of the prompt up to where the judge writes, rendered and tokenized in one step (so exactly one BOS)."""
-    return _encode(tokenizer, _folded(tokenizer, messages), add_generation_prompt=True)
+    return _encode(tokenizer, fold_system(tokenizer, messages), add_generation_prompt=True)
 
 
 def encode_example(tokenizer: Any, messages: Messages, verdict: str) -> Example:
@@ -61,7 +61,7 @@ def encode_example(tokenizer: Any, messages: Messages, verdict: str) -> Example:
     Raises ModelError where the chat template renders the prompt differently once an answer follows, DataError where the
     verdict holds the text of the stop token.
     """
-    messages = _folded(tokenizer, messages)
+    messages = fold_system(tokenizer, messages)
     prompt = _encode(tokenizer, messages, add_generation_prompt=True)
     full = _encode(tokenizer, [*messages, {"role": "assistant", "content": verdict}], add_generation_prompt=False)
     if full[: len(prompt)] != prompt:
@@ -76,6 +76,14 @@ def encode_example(tokenizer: Any, messages: Messages, verdict: str) -> Example:
             f"the verdict {verdict[:60]!r} holds the end-of-turn token's own text; remove it from the feedback"
         )
     return Example(prompt, completion[: completion.index(stop) + 1])
+
+
+def fold_system(tokenizer: Any, messages: Messages) -> Messages:
+    """The messages as the template takes them: where it refuses a system role, its text opens the first user turn."""
+    if messages[0]["role"] != "system" or _takes_system(tokenizer, tokenizer.chat_template):
+        return messages
+    system, user, *rest = messages
+    return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
 
 
 def stop_token_id(tokenizer: Any) -> int:
@@ -108,14 +116,6 @@ def stop_token_ids(tokenizer: Any, generation_config: Any = None) -> list[int]:
     listed = configured if isinstance(configured, list) else [configured]
     stops = {stop_token_id(tokenizer), tokenizer.eos_token_id, *listed}
     return sorted(int(token) for token in stops if token is not None)
-
-
-def _folded(tokenizer: Any, messages: Messages) -> Messages:
-    """The messages as the template takes them: where it refuses a system role, its text opens the first user turn."""
-    if messages[0]["role"] != "system" or _takes_system(tokenizer, tokenizer.chat_template):
-        return messages
-    system, user, *rest = messages
-    return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
 
 
 @lru_cache(maxsize=64)

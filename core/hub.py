@@ -6,7 +6,6 @@ arrived are not sent twice, and a commit whose answer was lost is found and not 
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -14,16 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from core.errors import HubError
+from core.machine_paths import check_no_machine_path
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
     from huggingface_hub.hf_api import RepoFile
 
 CARD = "README.md"
-_TEXT = (".md", ".json", ".yaml", ".yml", ".txt", ".jinja")
-# Their entries are pieces of text of any origin.
-_VOCABULARIES = ("tokenizer.json", "vocab.json")
-_MACHINE_PATH = r"(?<![\w./:-])/(?:home|root|Users|mnt|scratch|work|workspace|tmp)/[\w.-]+"
 _AGAIN = "run the command again: it goes on from what arrived"
 
 
@@ -109,18 +105,15 @@ def content_tag(local: Mapping[str, LocalFile]) -> str:
     return f"files-{hashlib.sha256(named.encode()).hexdigest()[:12]}"
 
 
-def check_no_machine_path(files: Mapping[str, Path]) -> None:
-    """Raises HubError where a text file names a folder of this machine or its user."""
-    here = "|".join(re.escape(str(place)) for place in (Path.home(), Path.cwd()) if len(place.parts) > 1)
-    machine_path = re.compile(rf"(?:{here})\b|{_MACHINE_PATH}" if here else _MACHINE_PATH)
-    for name, path in files.items():
-        if path.suffix.lower() not in _TEXT or path.name in _VOCABULARIES:
-            continue
-        found = machine_path.search(path.read_text(encoding="utf-8", errors="replace"))
-        if found:
-            raise HubError(
-                f"{name} names a path of this machine ({found.group()}); take it out before anything is uploaded"
-            )
+def plan(repository: Repository, files: Mapping[str, Path]) -> str:
+    """What an upload would bring, without asking the Hub: how much, to where, under which tag; each file; the card."""
+    local = {name: local_file(path) for name, path in files.items()}
+    total = sum(file.size for file in local.values())
+    kind = "data set" if repository.kind == "dataset" else "model"
+    where = f"{'private' if repository.private else 'public'} {kind} {repository.name}"
+    head = f"{len(local)} files, {total:,} bytes, to {where}, tag {repository.tag or content_tag(local)}"
+    lines = [f"{file.size:>14,}  {name}" for name, file in local.items()]
+    return "\n".join([head, *lines, f"----- {CARD}", files[CARD].read_text(encoding="utf-8").rstrip(), "-----"])
 
 
 def changes(

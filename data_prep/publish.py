@@ -18,8 +18,9 @@ from pydantic import Field, field_validator
 
 from core.config import CommandConfig, IfExists, run_command
 from core.errors import ConfigError, HubError
-from core.hub import CARD, Repository, check_no_machine_path, content_tag, local_file, upload_once
+from core.hub import CARD, Repository, plan, upload_once
 from core.jsonl import atomic
+from core.machine_paths import check_no_machine_path
 from core.progress import say, warn
 from core.run import Run
 from data_prep.hub_card import card
@@ -54,6 +55,11 @@ class PublishConfig(CommandConfig):
             raise ConfigError(f"input names {twice.removesuffix('.parquet')} twice; give each split one file")
         return words
 
+    @property
+    def repository(self) -> Repository:
+        """Where to."""
+        return Repository(self.repo_id, "dataset", self.private, self.tag)
+
 
 def main(config: PublishConfig) -> None:
     """Check the records, lay out the files, print the plan, and upload where asked."""
@@ -64,7 +70,7 @@ def main(config: PublishConfig) -> None:
     with Run(config.output, "data_prep.publish", shown, [part.source for part in parts], config.if_exists) as run:
         files = lay_out(config, facts, manifests, run.path / "files")
         check_no_machine_path(files)
-        say(plan(config, files))
+        say(plan(config.repository, files))
         for part in (part for part, manifest in manifests.items() if manifest is None):
             warn(f"{part.source} has no manifest, so the card cannot say how it was made")
         if config.push:
@@ -98,25 +104,13 @@ def lay_out(
     return {name: folder / name for name in (CARD, *(part.file for part in facts))}
 
 
-def plan(config: PublishConfig, files: Mapping[str, Path]) -> str:
-    """Which files go up, and the card."""
-    local = {name: local_file(path) for name, path in files.items()}
-    lines = [f"{file.size:>12,}  {name}" for name, file in local.items()]
-    total = sum(file.size for file in local.values())
-    visibility = "private" if config.private else "public"
-    head = f"{len(local)} files, {total:,} bytes, to {visibility} data set {config.repo_id}, tag {config.tag or content_tag(local)}"
-    shown = files[CARD].read_text(encoding="utf-8")
-    return "\n".join([head, *lines, f"----- {CARD}", shown.rstrip(), "-----"])
-
-
 def push(config: PublishConfig, files: Mapping[str, Path], facts: Mapping[Part, Facts], run: Run) -> None:
     """Upload, verify, tag, and read every configuration back."""
     from huggingface_hub import HfApi
 
-    repository = Repository(config.repo_id, "dataset", config.private, config.tag)
     rows = sum(one.rows for one in facts.values())
     message = f"Upload {rows} records in {len(facts)} splits"
-    done = upload_once(HfApi(), repository, files, message, overwrite_card=config.overwrite_card)
+    done = upload_once(HfApi(), config.repository, files, message, overwrite_card=config.overwrite_card)
     run.note(uploaded=done._asdict())
     read_back(config.repo_id, done.commit, facts)
     sent = f"{len(done.sent)} files sent" if done.sent else "all files were there already"

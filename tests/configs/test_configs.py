@@ -10,11 +10,13 @@ import pytest
 from accelerate.commands.config.config_args import load_config_from_file
 
 from core.config import CommandConfig, load_yaml, parse_config
+from data_prep.prices import read_prices
 from tests.conftest import REPO
 
 CONFIGS = sorted(path.relative_to(REPO).as_posix() for path in (REPO / "configs").rglob("*.yaml"))
 LAUNCHERS = [name for name in CONFIGS if name.startswith("configs/accelerate/")] + ["accelerate_config.yaml"]
-COMMANDS = [name for name in CONFIGS if name not in LAUNCHERS]
+PRICES = "configs/data_prep/prices.yaml"  # a table that commands read beside their config
+COMMANDS = [name for name in CONFIGS if name not in (*LAUNCHERS, PRICES)]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -37,6 +39,13 @@ def test_a_config_is_read_by_its_command(name: str, monkeypatch: pytest.MonkeyPa
 def test_a_launcher_config_is_read_by_accelerate(name: str) -> None:
     config = load_config_from_file(str(REPO / name))
     assert config.to_dict().items() >= {key: value for key, value in load_yaml(REPO / name).items() if value}.items()
+
+
+def test_every_price_has_a_date_and_can_be_reckoned_with() -> None:
+    prices = read_prices(REPO / PRICES)
+    # 2 million tokens of prompt at $2.50 and 1 million of answers at $10 are $15, half of that in batches.
+    assert prices["gpt-4o-2024-08-06"].cost(2_000_000, 1_000_000) == 15.0
+    assert prices["gpt-4o-2024-08-06"].cost(2_000_000, 1_000_000, batch=True) == 7.5
 
 
 def test_no_config_names_a_machine() -> None:
