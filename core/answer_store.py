@@ -165,8 +165,8 @@ class _AnswerFile:
                 if not line.endswith(b"\n"):
                     break
                 try:
-                    self._index[bytes.fromhex(json.loads(line)["key"])] = self._end
-                except (ValueError, KeyError, TypeError):
+                    self._index[bytes.fromhex(Answer(**json.loads(line)).key)] = self._end
+                except (ValueError, TypeError):
                     warn(f"{self.path}: the line at byte {self._end} is no answer and was left out")
                 self._end += len(line)
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 from core.answer_store import AnswerStore
 from core.batch_files import BatchFolder
 from core.batch_jobs import unfinished, work_through
-from core.errors import AnswersMissing, ConfigError
+from core.errors import AnswersMissing, ConfigError, DataError
 from core.pool import Pool
 from core.progress import Progress
 from core.request import QUEUED, Answer, Message, Request
@@ -71,7 +71,8 @@ class Client:
         """The answer: from the store, or asked for and then stored. On disk when this returns.
 
         A request that the server refuses (HTTP 400) or that fails after all tries comes back with ``error`` and is not stored.
-        Raises ServerError (StoreError) where the run cannot go on: key refused, no such model, server gone, disk full.
+        Raises ServerError (StoreError) where the run cannot go on: key refused, no such model, server gone, disk full;
+        DataError for a message that no server can be sent.
         """
         key = request.key(self.options.model)
         if key in self._asking:
@@ -84,6 +85,7 @@ class Client:
         if found is not None:
             self.counters.from_store += 1
             return found
+        _check_sendable(request)
         if self._batches is not None:
             self.counters.queued += 1
             self._batches.add(request, key, self.options.model)
@@ -223,3 +225,14 @@ class Client:
         self._failures_in_row += 1
         if self._failures_in_row >= self.options.concurrency:
             raise self._server.gone(self._failures_in_row, fault)
+
+
+def _check_sendable(request: Request) -> None:
+    """Raises DataError for half of a surrogate pair, which JSON can name (\\ud800) and UTF-8 cannot hold."""
+    try:
+        for message in request.messages:
+            message["content"].encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{request.id}: its text holds half of a character (a lone surrogate); mend the input"
+        ) from None

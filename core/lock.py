@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from core.errors import RunFolderError
+from core.errors import DataError, RunFolderError
 from core.jsonl import make_folder
 from core.progress import warn
 
@@ -20,8 +20,8 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
 class FolderLock:
     """Makes the folder if need be and holds it until ``release``; the lock file in it is gone then.
 
-    Raises RunFolderError where another process holds the folder, and DataError where it cannot be made. A file system
-    without locks is warned of.
+    Raises RunFolderError where another process holds the folder, and DataError where it cannot be made or written to. A
+    file system without locks is warned of.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,6 +32,10 @@ class FolderLock:
                 self._handle = open(self._path, "a")  # noqa: SIM115 (holds the lock as long as it is open)
             except FileNotFoundError:  # the folder went in between: its holder was refused
                 continue
+            except OSError as error:
+                raise DataError(
+                    f"output folder {folder} cannot be written ({error.strerror}); name another place"
+                ) from None
             self._lock(folder)
             # A file that its last holder removed before this process had the lock is not the one that others see.
             if self._path.exists() and os.path.samestat(os.fstat(self._handle.fileno()), self._path.stat()):

@@ -92,7 +92,7 @@ class Run:
             with suppress(OSError):  # another run has the folder by now
                 self.path.rmdir()
             return
-        reason = {} if error is None else {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+        reason = {} if error is None else {"error": f"{type(error).__name__}: {self._without_places(str(error))}"}
         stopped = isinstance(error, Interrupted | KeyboardInterrupt)
         try:
             self.note(
@@ -103,6 +103,13 @@ class Run:
                 raise  # else the error to tell is the one under way, often the same full disk
         finally:
             self._lock.release()
+
+    def _without_places(self, text: str) -> str:
+        """One line that names the run's folder and inputs as the manifest does."""
+        for path in (self.path, *self.inputs):
+            if path.is_absolute():
+                text = text.replace(str(path), shown_path(path))
+        return " ".join(text.split())
 
     def _write(self) -> None:
         if self.writes:

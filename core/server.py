@@ -9,11 +9,11 @@ import random
 import time
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 from urllib.parse import urlparse
 
 import openai
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from core.config import CommandConfig
 from core.errors import ConfigError, ServerError
@@ -51,6 +51,23 @@ class ServerOptions(CommandConfig):
         "none", description="none: ask now; files: write batch files; submit: have the server work through batch files"
     )
     batch_dir: Path | None = Field(None, description="folder of batch files and their results; needed with batch")
+
+    @model_validator(mode="after")
+    def _answers_outlive_the_run(self) -> Self:
+        keep_apart(getattr(self, "output", None), self.store, self.batch_dir)
+        return self
+
+
+def keep_apart(output: Path | None, store: Path, batch_dir: Path | None) -> None:
+    """Raises ConfigError where what was paid for would lie in the output folder of the command, which overwrite empties."""
+    for name, folder in (("store", store), ("batch_dir", batch_dir)):
+        if output is None or folder is None:
+            continue
+        place = folder.resolve()
+        if output.resolve() in (place, *place.parents):
+            raise ConfigError(
+                f"{name} {folder} lies in output {output}, which --if_exists overwrite empties; name a folder beside it"
+            )
 
 
 class NoAnswer(Exception):

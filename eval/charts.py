@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 # Matplotlib knows fixed colours only, so each stands for a CSS variable of the page until the SVG is written.
 INK, MUTED, ACCENT, BAD = "#010101", "#020202", "#030303", "#040404"
 _VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", ACCENT: "var(--accent)", BAD: "var(--bad)"}
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 9,
     "text.color": INK,
@@ -35,7 +35,7 @@ def strength_chart(points: Sequence[dict[str, Any]], oracle: dict[str, Any], nam
     """
     points = sorted(points, key=lambda point: point["strength"])
     scored = any(point["pearson"]["value"] is not None for point in points)
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=(4.4, 3.7 if scored else 2.1), layout="constrained")
         axes = figure.subplots(2 if scored else 1, sharex=True, squeeze=False)[:, 0]
         if scored:
@@ -46,7 +46,7 @@ def strength_chart(points: Sequence[dict[str, Any]], oracle: dict[str, Any], nam
         text = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(text, format="svg", transparent=True, metadata=nothing)
-    return _inline(text.getvalue())
+    return inline(text.getvalue())
 
 
 def _pearson(axes: Axes, points: Sequence[dict[str, Any]], oracle: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _inline(svg: str) -> str:
+def inline(svg: str) -> str:
     """The ``<svg>`` element alone, in the page's font and colours, as wide as its box, without ids that nothing refers to."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r'<svg \1 role="img">', svg)

@@ -22,6 +22,7 @@ from core.records import JudgeRecord, Prediction, parse_row
 from core.verdict import Verdict
 from eval.backends.completion import Completion
 from eval.backends.transformers import Sampling, TransformersBackend
+from train.generation import batches, prediction
 from train.load import load_model, load_tokenizer
 
 
@@ -106,37 +107,15 @@ class Judge:
         return [self._prediction(one, None if one.prompt is None else next(completions)) for one in batch]
 
     def _prediction(self, fitted: Fitted, completion: Completion | None) -> Prediction:
-        record = fitted.record
         verdict = parse_verdict(completion.text) if completion else Verdict(None, "", TOO_LONG)
         expected = completion.expected_score(verdict.digit_offset) if completion else None
-        return Prediction(
-            id=record.id,
-            item_id=record.item_id,
-            language=record.language,
-            system=record.system,
-            judge=self.name,
-            template=self.spec.template,
-            gold=record.gold,
-            score=verdict.score,
-            expected_score=expected.value if expected else None,
-            score_mass=expected.mass if expected else None,
-            failure=verdict.failure,
-            feedback=verdict.feedback,
-            raw=completion.text if completion else "",
-            prompt_tokens=fitted.tokens,
-            shortened=fitted.shortened,
-        )
+        raw = completion.text if completion else ""
+        return prediction(fitted, self.name, self.spec.template, verdict, raw, *(expected or ()))
 
 
 def fit_records(records: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec) -> list[Fitted]:
     """Each record's prompt within the length policy. Raises DataError for a record that lacks the reference to show."""
     return [fit(record, tokenizer, spec.max_length, spec.template, spec.with_reference) for record in records]
-
-
-def batches(fitted: Sequence[Fitted], size: int) -> list[list[int]]:
-    """Positions in batches of prompts of like length, the longest first, so that memory runs out early or never."""
-    order = sorted(range(len(fitted)), key=lambda row: -fitted[row].tokens)
-    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def prompt_spec(

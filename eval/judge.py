@@ -26,8 +26,9 @@ from core.progress import Progress, say
 from core.prompt_spec import PromptSpec
 from core.records import JudgeRecord, Prediction, read_records
 from eval.backends.transformers import Sampling, TransformersBackend
-from eval.grading import GradedVerdict, Judge, batches, default_name, fit_records, prompt_spec
+from eval.grading import GradedVerdict, Judge, default_name, fit_records, prompt_spec
 from eval.prediction_files import FILE, PredictionFiles
+from train.generation import batches
 from train.launch import on_main, open_run
 from train.load import check_model, load_model, load_tokenizer
 

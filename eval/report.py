@@ -2,7 +2,8 @@
 
 Run as: python -m eval.report --runs runs/agree runs/summaries runs/judge-hi --output runs/report
 
-Takes run folders of eval.agree (figures), eval.summaries (strength curves) and eval.judge (verdicts far from gold). Writes
+Takes run folders of eval.agree (figures), eval.summaries (strength curves), eval.judge (verdicts far from gold) and
+merge.experts (how the experts of a merge differ). Writes
 report.html, headline.csv (the agreement figures) and strengths.csv (every point of every curve).
 """
 
@@ -27,7 +28,7 @@ CORRELATIONS = ("pearson", "spearman", "kendall")
 
 class ReportConfig(CommandConfig):
     runs: list[Path] = Field(
-        description="finished run folders of eval.agree, eval.summaries and eval.judge", min_length=1
+        description="finished run folders of eval.agree, eval.summaries, eval.judge and merge.experts", min_length=1
     )
     output: Path = Field(description="folder for report.html and the CSV files")
     if_exists: IfExists = Field("fail", description="what to do with an output folder that exists")

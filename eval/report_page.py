@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from core.records import Prediction
 from eval.charts import strength_chart
+from eval.expert_charts import experts_chart
 from eval.report_runs import RunRead, groups, has_values, lines
 
 HEADLINE = ("kappa", "pearson", "spearman", "kendall", "exact")
@@ -43,6 +44,7 @@ def render(runs: Sequence[RunRead], title: str, note: str | None, max_verdicts: 
         "unsteered": lambda cell: next((point for point in cell["points"] if point["strength"] == 0), None),
         "baseline_names": lambda cells: list(dict.fromkeys(name for cell in cells for name in cell["baselines"])),
         "far_off": lambda run: far_off(run.predictions, max_verdicts),
+        "experts_chart": lambda layers, name: Markup(experts_chart(layers, name)),
         "chart": lambda cell, name: Markup(strength_chart(cell["points"], cell["oracle"], name)),
     }
     return env.get_template("report.html.jinja").render(runs=runs, title=title, note=note)

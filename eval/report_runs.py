@@ -7,9 +7,18 @@ from typing import Any, NamedTuple
 
 from core.errors import DataError
 from core.records import Prediction, read_rows
-from core.run import read_manifest, shown_path
+from core.run import MANIFEST, read_manifest, shown_path
 
-FILES = {"eval.agree": "metrics.json", "eval.summaries": "metrics.json", "eval.judge": "predictions.jsonl"}
+FILES = {
+    "eval.agree": "metrics.json", "eval.summaries": "metrics.json", "eval.judge": "predictions.jsonl",
+    "merge.experts": "experts.json",
+}  # fmt: skip
+# What stands in every metrics.json, and in every manifest besides the command and the status.
+PARTS = {
+    "eval.agree": {"judges", "baselines", "comparisons", "notes"}, "eval.summaries": {"cells", "notes"},
+    "merge.experts": {"base_model", "experts", "density", "all", "layers", "notes"},
+}  # fmt: skip
+FACTS = {"config", "inputs", "packages", "git", "seed", "started", "ended"}
 
 
 class RunRead(NamedTuple):
@@ -44,13 +53,23 @@ def read_run(folder: str | Path) -> RunRead:
         raise DataError(f"{folder} is a run of {command}, which a report does not show; name output folders of {known}")
     if manifest["status"] != "done":
         raise DataError(f"{folder} is not finished (status {manifest['status']}); run {command} again to its end first")
+    if lacking := FACTS - manifest.keys():
+        raise DataError(f"{folder / MANIFEST} lacks {', '.join(sorted(lacking))}; run {command} again")
     path = folder / FILES[command]
     if command == "eval.judge":
         return RunRead(shown_path(folder), manifest, {}, read_rows(path, Prediction))
+    return RunRead(shown_path(folder), manifest, _metrics(path, command), [])
+
+
+def _metrics(path: Path, command: str) -> dict[str, Any]:
     try:
-        return RunRead(shown_path(folder), manifest, json.loads(path.read_text(encoding="utf-8")), [])
+        metrics = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}); run {command} again") from None
+    lacking = PARTS[command] - (metrics.keys() if isinstance(metrics, dict) else set())
+    if lacking:
+        raise DataError(f"{path} lacks {', '.join(sorted(lacking))}; run {command} again")
+    return metrics
 
 
 def groups(metrics: dict[str, Any], kind: str) -> dict[str, int]:

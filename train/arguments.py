@@ -3,25 +3,25 @@
 A YAML file and flags are read by trl's TrlParser; what it would answer with a traceback is a one-line error here.
 """
 
-import os
-import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, NamedTuple, NoReturn, get_args, get_type_hints
+from typing import Any, NamedTuple
 
 import torch
 from transformers.utils import is_torch_bf16_gpu_available
-from trl import ModelConfig, SFTConfig, TrlParser
+from trl import ModelConfig, SFTConfig
 
 from core.chat import chat_template_names
-from core.config import check_known, load_yaml, unquoted_word
 from core.errors import ConfigError
 from core.length import VERDICT_TOKENS
 from core.prompt import TEMPLATES, check_template
 from core.prompt_spec import PromptSpec
+from train.launcher import read_launcher
+from train.parser import ArgumentParser
 
 LANGUAGE = "{language}"
+# The paper's learning rates (arXiv 2410.13394).
+FULL_RATE, LORA_RATE = 1e-5, 5e-4
 # Fields of trl that would fight with what this project does itself, and what to use.
 _REPLACED = {
     "chat_template_path": "name a template with chat_template",
@@ -31,6 +31,8 @@ _REPLACED = {
     "completion_only_loss": "loss is always on the verdict only",
     "assistant_only_loss": "loss is always on the verdict only",
     "padding_free": "use packing, which includes it",
+    "deepspeed": "accelerate launch --config_file FILE sets it up, from a deepspeed_config_file named there if you have one",
+    "fsdp": "accelerate launch --config_file FILE sets it up",
 }
 
 
@@ -39,12 +41,24 @@ class DataArguments:
     """The records to train on. ``{language}`` in a file name or in output_dir stands for each language asked for."""
 
     train_file: list[str] = field(metadata={"help": "records.jsonl to train on; one or more"})
-    validation_file: list[str] | None = field(default=None, metadata={"help": "records.jsonl to measure the loss on"})
+    validation_file: list[str] | None = field(
+        default=None, metadata={"help": "records.jsonl to measure loss and agreement on"}
+    )
+    test_file: list[str] | None = field(
+        default=None, metadata={"help": "records.jsonl to test on later, read only to see that training shares nothing"}
+    )
     language: list[str] | None = field(
         default=None, metadata={"help": "code or codes of the languages to train on; all that the files hold if unset"}
     )
     allow_overlap: bool = field(
-        default=False, metadata={"help": "train although validation shares items or instructions"}
+        default=False, metadata={"help": "train although validation or test shares items or instructions"}
+    )
+    max_refused: float = field(
+        default=0.5,
+        metadata={"help": "largest share of a language's training records that may be too long to learn from"},
+    )
+    strip_score_sentence: bool = field(
+        default=False, metadata={"help": 'learn feedback without the sentence that says the score ("So … is 4.")'}
     )
 
     def __post_init__(self) -> None:
@@ -53,6 +67,13 @@ class DataArguments:
         self.train_file = self._expand(_as_list(self.train_file))
         if self.validation_file:
             self.validation_file = self._expand(_as_list(self.validation_file))
+        if self.test_file:
+            self.test_file = self._expand(_as_list(self.test_file))
+
+    @property
+    def files(self) -> list[str]:
+        """Every file that decides what is trained."""
+        return [*self.train_file, *(self.validation_file or []), *(self.test_file or [])]
 
     def _expand(self, names: list[str]) -> list[str]:
         expanded = []
@@ -68,13 +89,22 @@ class JudgeArguments:
     """How the judge is prompted, and what happens to an output folder that exists."""
 
     template: str = field(default="default", metadata={"help": f"prompt template: {' | '.join(TEMPLATES)}"})
-    with_reference: bool = field(default=True, metadata={"help": "show the reference answer"})
+    reference: str = field(
+        default="english",
+        metadata={
+            "help": "reference answer in the prompt: english | none | target (in the language of the response)",
+            "choices": ["english", "none", "target"],
+        },
+    )
     chat_template: str | None = field(
         default=None, metadata={"help": f"for a base model without one: {' | '.join(chat_template_names())}"}
     )
     if_exists: str = field(
         default="fail",
         metadata={"help": "output_dir exists: fail | resume | overwrite", "choices": ["fail", "resume", "overwrite"]},
+    )
+    require_stop: bool = field(
+        default=False, metadata={"help": "fail where the saved judge does not end its trial verdict by itself"}
     )
 
     def __post_init__(self) -> None:
@@ -92,19 +122,84 @@ class TrainingArguments(SFTConfig):
         metadata={"help": "tokens of prompt and verdict; longer records are shortened or refused, never cut"},
     )
     save_total_limit: int | None = field(default=2, metadata={"help": "how many checkpoints are kept"})
+    learning_rate: float | None = field(  # set before it is used
+        default=None, metadata={"help": "peak learning rate; the paper's if unset: 1e-5, and 5e-4 with use_peft"}
+    )
+    effective_batch_size: int | None = field(
+        default=None,
+        metadata={"help": "records a step, over all processes; gradient_accumulation_steps then follows from it"},
+    )
+    gradient_accumulation_steps: int | None = field(  # set before it is used
+        default=None, metadata={"help": "batches of a device in a step; 1 if unset and no effective_batch_size"}
+    )
+    train_sampling_strategy: str = field(
+        default="group_by_length",
+        metadata={
+            "help": "group_by_length: the records of a batch are of like length, batches in random order; random: no "
+            "grouping, as the paper had it; or another of transformers'. Packed records need no grouping",
+            "choices": ["group_by_length", "random", "sequential", "batch_rebalance"],
+        },
+    )
+    plan: bool = field(
+        default=False, metadata={"help": "print steps, tokens, memory and disk of this training, and end"}
+    )
+    accelerate_config: str | None = field(
+        default=None, metadata={"help": "with plan: the file that accelerate launch will be given as --config_file"}
+    )
+    validation_samples: int = field(
+        default=64,
+        metadata={"help": "records a language to write verdicts on at each evaluation; 0: none, the loss alone"},
+    )
+    max_new_tokens: int = field(
+        default=VERDICT_TOKENS, metadata={"help": "longest verdict of an evaluation, in tokens"}
+    )
+    early_stopping_patience: int | None = field(
+        default=None, metadata={"help": "stop after this many evaluations in a row without a better one"}
+    )
+    restore_callback_states_from_checkpoint: bool = field(
+        default=True, metadata={"help": "a resumed run remembers, e.g., for how long early stopping has waited"}
+    )
 
     def __post_init__(self) -> None:
         if not self.output_dir:
             raise ConfigError("output_dir is not set; name the folder to write the judge to")
+        if self.accelerate_config and not self.plan:
+            raise ConfigError("accelerate_config goes with plan; start with accelerate launch --config_file FILE")
+        launcher = read_launcher(self.accelerate_config)
         self.use_cpu: bool = self.use_cpu or not torch.accelerator.is_available()
         if self.bf16 is None and not self.fp16:
-            launched_with = os.environ.get("ACCELERATE_MIXED_PRECISION")
-            self.bf16: bool | None = launched_with == "bf16" if launched_with else is_torch_bf16_gpu_available()
+            asked = launcher.mixed_precision
+            self.bf16: bool | None = asked == "bf16" if asked else is_torch_bf16_gpu_available()
+        if self.bf16 and not (self.use_cpu or self.plan or is_torch_bf16_gpu_available()):
+            raise ConfigError("bf16 is asked for and this GPU has none; set fp16: true, or bf16: false for float32")
+        self._settle_batch(launcher.processes)
+        if self.packing and self.train_sampling_strategy == "group_by_length":
+            self.train_sampling_strategy = "random"  # packed rows are all of max_length
         if self.ddp_find_unused_parameters is None:
             self.ddp_find_unused_parameters: bool | None = False  # a language model uses all of its weights
+        if self.validation_samples and self.metric_for_best_model is None and self._picks_best():
+            self.metric_for_best_model: str | None = "eval_kappa"
         super().__post_init__()
         if not self.packing:  # the data set comes tokenized and within max_length; preparing it again could only cut
             self.dataset_kwargs = {"skip_prepare_dataset": True}
+
+    def _settle_batch(self, processes: int) -> None:
+        """Make the number of accumulated batches what effective_batch_size asks for."""
+        given, together = self.gradient_accumulation_steps, self.per_device_train_batch_size * processes
+        asked = self.effective_batch_size or together * (given or 1)
+        self.gradient_accumulation_steps = asked // together
+        if asked != together * self.gradient_accumulation_steps or given not in (
+            None,
+            self.gradient_accumulation_steps,
+        ):
+            raise ConfigError(
+                f"effective_batch_size {asked} is not per_device_train_batch_size {self.per_device_train_batch_size} x "
+                f"{processes} processes{f' x gradient_accumulation_steps {given}' if given else ''}; "
+                f"{'leave gradient_accumulation_steps out, or ' if given else ''}change one so that it divides"
+            )
+
+    def _picks_best(self) -> bool:
+        return bool(self.load_best_model_at_end or self.early_stopping_patience or self.save_strategy == "best")
 
 
 @dataclass
@@ -128,10 +223,12 @@ class Arguments(NamedTuple):
     @property
     def spec(self) -> PromptSpec:
         assert self.training.max_length is not None
-        return PromptSpec(self.judge.template, self.judge.with_reference, self.training.max_length)
+        return PromptSpec(self.judge.template, self.judge.reference != "none", self.training.max_length)
 
     def resolved(self) -> dict[str, Any]:
-        return asdict(self.data) | asdict(self.judge) | asdict(self.model) | self.training.to_dict()
+        # Another number of processes has other checkpoints, and other records in a step.
+        processes = {"num_processes": self.training.world_size}
+        return asdict(self.data) | asdict(self.judge) | asdict(self.model) | self.training.to_dict() | processes
 
 
 def parse_arguments(argv: Sequence[str] | None = None, description: str | None = None) -> Arguments:
@@ -139,49 +236,17 @@ def parse_arguments(argv: Sequence[str] | None = None, description: str | None =
 
     Raises ConfigError for a field that is unknown, missing or out of range.
     """
-    parser = _Parser(
+    parser = ArgumentParser(
         Arguments.__annotations__.values(), prog="python -m train.sft", description=description, allow_abbrev=False
     )
     try:
         arguments = Arguments(*parser.parse(argv))
     except (ValueError, TypeError) as error:  # what the dataclasses of trl and transformers refuse
         raise ConfigError(f"{str(error) or type(error).__name__}; correct the field it names") from None
+    if arguments.training.learning_rate is None:
+        arguments.training.learning_rate = LORA_RATE if arguments.model.use_peft else FULL_RATE
     _check(arguments)
     return arguments
-
-
-class _Parser(TrlParser):
-    def parse(self, argv: Sequence[str] | None) -> tuple[Any, ...]:
-        words = list(sys.argv[1:] if argv is None else argv)
-        words = [part for word in words for part in (word.split("=", 1) if word.startswith("--config=") else [word])]
-        known = [word.removeprefix("--") for action in self._actions for word in action.option_strings]
-        for word in words:
-            if word.startswith("--"):
-                check_known(word[2:].split("=", 1)[0], [*known, "config"], "flag --")
-        if "--config" in words:
-            at = words.index("--config")
-            path = words[at + 1] if at + 1 < len(words) else self.error("--config needs a file")
-            del words[at : at + 2]
-            self._take_yaml(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # trl's own defaults use names that transformers will drop
-            return self.parse_args_into_dataclasses(words, look_for_args_file=False)
-
-    def _take_yaml(self, path: str) -> None:
-        values = load_yaml(path)
-        types = {name: kind for group in self.dataclass_types for name, kind in get_type_hints(group).items()}
-        for name, value in values.items():
-            check_known(name, types, f"{path}: field ")
-            for word in value if isinstance(value, list) else [value]:
-                if isinstance(word, bool) and not {bool, int, float} & {types[name], *get_args(types[name])}:
-                    raise unquoted_word(name, word, path)
-        # As text, a number passes through the flag's own type check.
-        self.set_defaults_with_config(
-            **{name: str(value) if isinstance(value, int | float) else value for name, value in values.items()}
-        )
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message}; --help lists the fields")
 
 
 def _check(arguments: Arguments) -> None:
@@ -199,6 +264,8 @@ def _check(arguments: Arguments) -> None:
             "packing lets records attend to one another without a variable-length attention kernel; "
             "set attn_implementation: flash_attention_2, or leave it off"
         )
+    if training.packing and training.packing_strategy != "bfd":
+        raise ConfigError(f"packing_strategy {training.packing_strategy} cuts records in two; leave it at bfd")
     defaults = {f.name: f.default for f in fields(TrainingArguments)}
     for name, instead in _REPLACED.items():
         if getattr(training, name) != defaults[name]:

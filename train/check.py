@@ -3,15 +3,16 @@
 Run as:
     python -m train.check --model_name_or_path runs/judge
 
-Weights are read shard by shard on CPU: every tensor is there, is finite and has elements, an adapter is not zero.
-Tokenizer, chat template and generation config are there, the end-of-turn token is among the stops, and one short
-generation runs.
+Weights are read shard by shard on CPU: every tensor that the config builds is there and no other, is finite and has
+elements, an adapter is not zero. Tokenizer, chat template, generation config and judge.json are there, and the end-of-turn
+token is among the stops. Then one verdict is written: where it does not end by itself within 32 tokens this is warned of
+(a judge that has learned little does not stop); with --require_stop true, within 512, it is refused.
 """
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from pydantic import Field
@@ -22,39 +23,70 @@ from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from core.chat import encode_prompt, stop_token_id
 from core.config import CommandConfig, run_command
 from core.errors import ModelError
-from core.progress import say
-from train.load import ADAPTER_WEIGHTS, INDEX, check_model, is_adapter, load_model, load_tokenizer
+from core.length import VERDICT_TOKENS
+from core.progress import say, warn
+from core.prompt import build_messages
+from core.prompt_spec import FILE, PromptSpec, load_prompt_spec
+from core.records import JudgeRecord
+from train.load import ADAPTER_WEIGHTS, INDEX, check_model, check_names, is_adapter, load_model, load_tokenizer
 
-NEW_TOKENS = 8
+NEW_TOKENS = 32
+# What the trial verdict is about.
+TRIAL = JudgeRecord(
+    id="trial", item_id="trial", language="en", instruction="Name three colours.", response="Red, green and blue.",
+    criteria="Does the response name three colours?", score1_description="It names none.",
+    score2_description="It names one.", score3_description="It names two.", score4_description="It names three, oddly.",
+    score5_description="It names three.", reference_answer="Yellow, black and white.", reference_language="en",
+)  # fmt: skip
 
 
 class CheckConfig(CommandConfig):
     """What to check."""
 
     model_name_or_path: str = Field(description="folder of a model or a LoRA adapter")
+    is_judge: bool = Field(True, description="false: a model that train.sft did not make may lack judge.json")
+    require_stop: bool = Field(False, description="refuse a judge whose trial verdict does not end by itself")
+    max_new_tokens: int | None = Field(
+        None, ge=1, description=f"longest trial verdict, in tokens; {NEW_TOKENS}, with require_stop {VERDICT_TOKENS}"
+    )
 
 
 class Checked(NamedTuple):
-    """What was found in a sound checkpoint; ``stops`` are the token ids that end a generation."""
+    """What was found in a sound checkpoint; ``stops`` are the token ids that end a generation, ``written`` the tokens of
+    the trial verdict.
+    """
 
     tensors: int
     stops: list[int]
     stopped_by_itself: bool
+    written: int
 
 
 def main(config: CheckConfig) -> None:
-    checked = check_checkpoint(config.model_name_or_path)
+    checked = check_checkpoint(**config.model_dump(exclude={"model_name_or_path"}), model=config.model_name_or_path)
     say(describe(config.model_name_or_path, checked))
 
 
-def check_checkpoint(model: str | Path) -> Checked:
-    """Check one folder, in this process alone. Raises ModelError that names the first fault."""
+def check_checkpoint(
+    model: str | Path,
+    is_judge: bool = False,
+    require_stop: bool = False,
+    max_new_tokens: int | None = None,
+    tokenizer: Any = None,
+) -> Checked:
+    """Check one folder, in this process alone; ``is_judge`` says that it has to hold judge.json, ``tokenizer`` is the
+    folder's where it is loaded already (a large one takes seconds).
+
+    Warns of a trial verdict that does not end within ``max_new_tokens``. Raises ModelError that names the first fault.
+    """
     folder = Path(model)
     if not folder.is_dir():
         raise ModelError(f"model folder {folder} does not exist; name the folder of a checkpoint")
     check_model(folder)
+    # After a ZeRO-3 training transformers would still load and generate in step with the other processes.
+    unset_hf_deepspeed_config()
     tensors = check_weights(folder)
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_tokenizer(folder) if tokenizer is None else tokenizer
     stops = _generation_stops(folder)
     stop = stop_token_id(tokenizer)
     if stop not in stops:
@@ -62,14 +94,17 @@ def check_checkpoint(model: str | Path) -> Checked:
             f"{folder}: generation stops at {stops}, which lacks the end-of-turn token {stop} "
             f"({tokenizer.convert_ids_to_tokens(stop)}); add it to eos_token_id in generation_config.json"
         )
-    # After a ZeRO-3 training transformers would still load and generate in step with the other processes.
-    unset_hf_deepspeed_config()
-    judge = load_model(folder, device="cpu")
-    prompt = torch.tensor([encode_prompt(tokenizer, [{"role": "user", "content": "Judge this."}])])
-    written = judge.generate(
-        input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=NEW_TOKENS, do_sample=False
-    )
-    return Checked(tensors, stops, int(written[0, -1]) in stops)
+    if load_prompt_spec(folder) is None and is_judge:
+        raise ModelError(f"{folder} has no {FILE}, which says how to prompt the judge; take it from its training")
+    max_new_tokens = max_new_tokens or (VERDICT_TOKENS if require_stop else NEW_TOKENS)
+    verdict = _trial(folder, tokenizer, max_new_tokens)
+    checked = Checked(tensors, stops, bool(verdict) and verdict[-1] in stops, len(verdict))
+    if not checked.stopped_by_itself:
+        unended = f"{folder}: a trial verdict did not end by itself within {max_new_tokens} tokens"
+        if require_stop:
+            raise ModelError(f"{unended}; train longer, or allow longer verdicts with --max_new_tokens")
+        warn(f"{unended}: trained too little to stop, or given to longer verdicts (--max_new_tokens)")
+    return checked
 
 
 def check_weights(folder: Path) -> int:
@@ -87,6 +122,7 @@ def check_weights(folder: Path) -> int:
                 )
             learned = learned or ("lora_B" in name and bool(tensor.any()))
             seen[name] = file.name
+    check_names(folder)
     if not learned:
         raise ModelError(
             f"{folder}: every lora_B is zero, so the adapter does nothing; it was saved untrained or empty"
@@ -102,9 +138,9 @@ def check_weights(folder: Path) -> int:
 
 def describe(model: str | Path, checked: Checked) -> str:
     """The one line that a sound checkpoint earns."""
-    end = "stopped by itself" if checked.stopped_by_itself else f"had not stopped after {NEW_TOKENS} tokens"
+    end = "stopped by itself after" if checked.stopped_by_itself else "had not stopped after"
     found = f"{checked.tensors} tensors finite, generation stops at tokens {checked.stops}"
-    return f"checked {model}: {found}, a trial one {end}"
+    return f"checked {model}: {found}, a trial one {end} {checked.written} tokens"
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -121,6 +157,18 @@ def weight_files(folder: Path) -> list[Path]:
             "save the checkpoint again into an empty folder"
         )
     return [folder / name for name in sorted(present)]
+
+
+def _trial(folder: Path, tokenizer: Any, max_new_tokens: int) -> list[int]:
+    """The tokens of one greedy verdict, prompted as the folder's judge.json says."""
+    judge = load_model(folder, device="cpu")
+    spec = load_prompt_spec(folder) or PromptSpec()
+    ids = encode_prompt(tokenizer, build_messages(TRIAL, spec.template, spec.with_reference))
+    prompt = torch.tensor([ids])
+    written = judge.generate(
+        input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens, do_sample=False
+    )
+    return written[0, len(ids) :].tolist()
 
 
 def _index(folder: Path) -> dict[str, str]:

@@ -17,6 +17,7 @@ from core.prompt_spec import PromptSpec
 from core.records import JudgeRecord, check_unique, read_records
 from core.verdict import build_verdict, parse_verdict
 from train.arguments import DataArguments
+from train.score_sentence import strip_score_sentence
 
 MASKED = -100
 REFUSED_SHOWN = 10
@@ -34,47 +35,66 @@ def read_sets(data: DataArguments, spec: PromptSpec) -> tuple[list[JudgeRecord],
     """Training and validation records (the latter maybe none) of the languages asked for, each fit to learn from.
 
     Raises DataError for rows that cannot be read, lack a feedback, a score or the reference that the prompt shows, for
-    a language that is absent, and for items that both sets hold.
+    a language that is absent, and for items that two of the training, validation and test sets hold.
     """
     train = _read(data.train_file, data.language, spec)
     validation = _read(data.validation_file or [], data.language, spec)
-    check_disjoint({"train_file": train, "validation_file": validation}, allow=data.allow_overlap)
+    test = [record for file in data.test_file or [] for record in read_records(file)]
+    sets = {"train_file": train, "validation_file": validation, "test_file": test}
+    check_disjoint(sets, allow=data.allow_overlap)
     return train, validation
 
 
 def encode_sets(
-    train: Sequence[JudgeRecord], validation: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec
+    train: Sequence[JudgeRecord],
+    validation: Sequence[JudgeRecord],
+    tokenizer: Any,
+    spec: PromptSpec,
+    strip_score: bool = False,
+    max_refused: float = 1.0,
 ) -> tuple[Encoded, Encoded | None]:
-    """Both sets encoded, their counts printed. Raises DataError where none fits, or a validation record does not."""
-    train_set = encode(train, tokenizer, spec, "training")
+    """Both sets encoded, their counts printed.
+
+    Raises DataError where none fits, where a larger share of a language's training records than ``max_refused`` does
+    not, and where a validation record does not.
+    """
+    train_set = encode(train, tokenizer, spec, "training", strip_score)
     _report(train_set, "training")
+    _check_refused(train_set, max_refused)
     if not validation:
         return train_set, None
-    validation_set = encode(validation, tokenizer, spec, "validation")
+    validation_set = encode(validation, tokenizer, spec, "validation", strip_score)
     _report(validation_set, "validation")
     if validation_set.refused:
-        ids = ", ".join(list(validation_set.refused)[:5])
+        record, reason = next(iter(validation_set.refused.items()))
         raise DataError(
-            f"{len(validation_set.refused)} validation records ({ids}) do not fit max_length {spec.max_length}, and a loss "
-            "over the rest would be another set's; raise max_length or leave them out"
+            f"{len(validation_set.refused)} validation records are refused ({record}: {reason}), and figures on the rest "
+            "would be another set's; raise max_length or leave them out"
         )
     return train_set, validation_set
 
 
-def encode(records: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec, what: str) -> Encoded:
+def encode(
+    records: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec, what: str, strip_score: bool = False
+) -> Encoded:
     """Token ids of prompt and verdict; labels are −100 except on the verdict and its stop token.
 
     Prompts are shortened as the length policy says. A record whose prompt still does not fit, or whose verdict is
-    longer than the 512 tokens kept for it, is refused and counted. Raises DataError where none is left.
+    longer than the 512 tokens kept for it, is refused and counted. ``strip_score`` takes the sentence that says the
+    score out of each feedback, and refuses one that holds nothing else. Raises DataError where none is left.
     """
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(("examples", "shortened", "refused"), 0))
+    counted = ("examples", "shortened", "refused", *(("stripped", "nothing to strip") if strip_score else ()))
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(counted, 0))
     refused: dict[str, str] = {}
     columns: dict[str, list[np.ndarray]] = {"input_ids": [], "labels": []}
     for record in track(records, len(records), f"tokenize {what}"):
         count = counts[record.language]
-        fitted = fit(record, tokenizer, spec.max_length, spec.template, spec.with_reference)
+        shown = _without_score(record) if strip_score else record
+        fitted = fit(shown, tokenizer, spec.max_length, spec.template, spec.with_reference)
         example = _example(fitted.record, tokenizer, spec)
         reason = _too_long(fitted.prompt, fitted.tokens, example, spec.max_length)
+        if not fitted.record.feedback:
+            reason = "its feedback says the score and nothing else"
         if reason:
             refused[record.id] = reason
             count["refused"] += 1
@@ -83,6 +103,8 @@ def encode(records: Sequence[JudgeRecord], tokenizer: Any, spec: PromptSpec, wha
         columns["labels"].append(np.array([MASKED] * len(example.prompt) + example.completion, np.int32))
         count["examples"] += 1
         count["shortened"] += fitted.shortened
+        if strip_score:
+            count["nothing to strip" if fitted.record.feedback == record.feedback else "stripped"] += 1
     if not columns["input_ids"]:
         raise DataError(
             f"none of the {len(records)} {what} records fits max_length {spec.max_length} "
@@ -110,7 +132,7 @@ def _read(files: Sequence[str], languages: Sequence[str] | None, spec: PromptSpe
     _refuse(chosen, lambda r: not r.feedback, names, "have no feedback; add it or leave them out")
     _refuse(chosen, lambda r: r.score is None, names, "have no score; add it or leave them out")
     if spec.with_reference:
-        mend = "have no reference_answer; add it, leave them out, or pass --with_reference false"
+        mend = "have no reference_answer; add it, leave them out, or pass --reference none"
         _refuse(chosen, lambda r: not r.reference_answer, names, mend)
     mend = "have a feedback that reads as another verdict (it holds [RESULT] or an end-of-turn token); remove that"
     _refuse(chosen, lambda r: parse_verdict(_verdict(r)).score != r.score, names, mend)
@@ -142,6 +164,22 @@ def _example(record: JudgeRecord, tokenizer: Any, spec: PromptSpec) -> Example:
     example = encode_example(tokenizer, messages, _verdict(record))
     assert parse_verdict(tokenizer.decode(example.completion[:-1])).score == record.score
     return example
+
+
+def _without_score(record: JudgeRecord) -> JudgeRecord:
+    assert record.feedback is not None
+    assert record.score is not None
+    return record.model_copy(update={"feedback": strip_score_sentence(record.feedback, record.score)})
+
+
+def _check_refused(encoded: Encoded, most: float) -> None:
+    for language, count in encoded.counts.items():
+        share = count["refused"] / (count["examples"] + count["refused"])
+        if share > most:
+            raise DataError(
+                f"{count['refused']} training records in {language} are refused ({next(iter(encoded.refused.values()))}), "
+                f"{share:.0%} of them and more than max_refused {most}; raise max_length, or max_refused to train on the rest"
+            )
 
 
 def _too_long(prompt: list[int] | None, tokens: int, example: Example, max_length: int) -> str | None:

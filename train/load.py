@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import PeftConfig, PeftModel, get_peft_model_state_dict
+from peft import PeftConfig, PeftModel, get_peft_model, get_peft_model_state_dict
 from safetensors import SafetensorError, safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 from transformers.utils.logging import disable_progress_bar
@@ -15,6 +15,7 @@ from transformers.utils.logging import disable_progress_bar
 from core.chat import set_chat_template
 from core.errors import ModelError
 from core.progress import is_main_process
+from train.hub import CONFIG, check_hub_model
 
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -22,15 +23,17 @@ INDEX = "model.safetensors.index.json"
 WEIGHTS = ("model.safetensors", INDEX, "pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
-def check_model(model: str | Path, whole: bool = False) -> None:
-    """What can be known of a model before it loads: the folder is there and holds weights, and so is an adapter's base.
+def check_model(model: str | Path, whole: bool = False, revision: str | None = None) -> None:
+    """What can be known of a model before it loads: the folder is there and holds weights, and so is an adapter's base;
+    a name that is no folder is a Hub id that this login may read.
 
-    ``whole`` refuses an adapter. A name that is no folder is taken for a Hub id. Raises ModelError.
+    ``whole`` refuses an adapter. Raises ModelError.
     """
     folder = Path(model)
     if not folder.is_dir():
         if folder.is_absolute() or str(model).startswith(".") or str(model).count("/") > 1 or folder.exists():
             raise ModelError(f"model folder {model} does not exist; name a folder with a model, or a Hub id")
+        check_hub_model(str(model), revision, files=(CONFIG,) if whole else (CONFIG, ADAPTER_CONFIG))
     elif is_adapter(folder):
         if whole:
             raise ModelError(
@@ -81,7 +84,7 @@ def load_model(
     ``device`` "auto" is the GPU where there is one; None leaves placement to the caller (DeepSpeed). Raises ModelError
     for a folder or Hub id that cannot be loaded whole: a missing, misshapen or unreadable weight is never made up.
     """
-    check_model(model)
+    check_model(model, revision=kwargs.get("revision"))
     if not (sys.stderr.isatty() and is_main_process()):
         disable_progress_bar()
     kwargs |= {"dtype": dtype, "attn_implementation": attn_implementation}
@@ -89,6 +92,20 @@ def load_model(
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return (loaded if device is None else loaded.to(device)).eval()
+
+
+def check_names(model: str | Path) -> None:
+    """Compare the tensors of a model or adapter folder with what its config builds: names and shapes, tied weights once.
+    Nothing is loaded. Raises ModelError where one is missing, misshapen or without a place.
+    """
+    folder, whole = Path(model), not is_adapter(model)
+    base = _load_base(str(model) if whole else base_of(folder), {"device_map": "meta"}, exact=whole)
+    if whole:
+        return
+    stored = _shapes(folder / ADAPTER_WEIGHTS)
+    _fit_vocabulary(base, stored, folder)
+    built = get_peft_model(base, PeftConfig.from_pretrained(folder), low_cpu_mem_usage=True)
+    _check_adapter_names(folder, built, set(stored))
 
 
 def load_tokenizer(
@@ -100,8 +117,8 @@ def load_tokenizer(
     """The tokenizer of a model or adapter folder or Hub id, with its own chat template or the one named.
 
     An adapter folder without a tokenizer takes its base's. A tokenizer without a pad token gets a reserved one, else
-    EOS: labels and attention are masked by length here, never by the pad id. Raises ModelError, also where there is no
-    chat template and one is needed, and ConfigError for an unknown one.
+    its unknown token, else EOS: labels and attention are masked by length here, never by the pad id. Raises ModelError,
+    also where there is no chat template and one is needed, and ConfigError for an unknown one.
     """
     source = str(model)
     if is_adapter(source) and not (Path(source) / "tokenizer_config.json").is_file():
@@ -116,11 +133,11 @@ def load_tokenizer(
         set_chat_template(tokenizer, chat_template)
     if tokenizer.pad_token is None:
         reserved = [str(token) for token in tokenizer.added_tokens_decoder.values() if "pad" in str(token).lower()]
-        tokenizer.pad_token = reserved[0] if reserved else tokenizer.eos_token
+        tokenizer.pad_token = reserved[0] if reserved else tokenizer.unk_token or tokenizer.eos_token
     return tokenizer
 
 
-def _load_base(model: str, kwargs: dict[str, Any]) -> Any:
+def _load_base(model: str, kwargs: dict[str, Any], exact: bool = False) -> Any:
     try:
         loaded, info = AutoModelForCausalLM.from_pretrained(
             model, output_loading_info=True, ignore_mismatched_sizes=True, **kwargs
@@ -129,7 +146,7 @@ def _load_base(model: str, kwargs: dict[str, Any]) -> Any:
         raise ModelError(
             f"model {model} cannot be loaded ({_first_line(error)}); name a model folder or Hub id"
         ) from None
-    for fault in ("missing_keys", "mismatched_keys"):
+    for fault in ("missing_keys", "mismatched_keys", *(["unexpected_keys"] if exact else [])):
         if info[fault]:
             names = sorted(key if isinstance(key, str) else key[0] for key in info[fault])
             raise ModelError(
@@ -151,13 +168,22 @@ def _load_adapter(folder: Path, kwargs: dict[str, Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # peft only warns of missing weights; they are refused below
         loaded = PeftModel.from_pretrained(base, folder, config=PeftConfig.from_pretrained(folder))
-    expected = set(get_peft_model_state_dict(loaded, save_embedding_layers=False))
-    if missing := sorted(expected - set(stored)):
+    _check_adapter_names(folder, loaded, set(stored))
+    return loaded
+
+
+def _check_adapter_names(folder: Path, model: Any, stored: set[str]) -> None:
+    expected = set(get_peft_model_state_dict(model, save_embedding_layers=False))
+    if missing := sorted(expected - stored):
         raise ModelError(
             f"adapter {folder} lacks {len(missing)} of {len(expected)} weights ({missing[0]}), so it would judge as "
             "its base does; take it from a finished training"
         )
-    return loaded
+    if stray := sorted(name for name in stored - expected if "lora_" in name):
+        raise ModelError(
+            f"adapter {folder} holds {len(stray)} weights that its base has no place for ({stray[0]}); "
+            "use the base that it was trained on"
+        )
 
 
 def _shapes(file: Path) -> dict[str, list[int]]:

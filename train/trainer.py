@@ -1,27 +1,44 @@
-"""trl's SFTTrainer as this project uses it: progress in plain lines, no half-filled model card, a fast head on CPU."""
+"""trl's SFTTrainer as this project uses it: verdicts beside the loss, plain progress, no half-filled model card."""
 
+import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import trl.trainer.utils
-from transformers import PrinterCallback, TrainerCallback
-from trl import SFTTrainer
+from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
+from transformers.trainer import TRAINER_STATE_NAME
 
 from core.progress import say
-from train.arguments import Arguments
+from train.arguments import Arguments, TrainingArguments
+from train.randomness import untouched_randomness
+from train.resumable import ResumableTrainer
+from train.validation import VerdictValidation
+
+SHOWN = ("loss", "eval_loss", "eval_kappa", "eval_unscored", "learning_rate")
 
 
-class JudgeTrainer(SFTTrainer):
-    """SFTTrainer on examples that come tokenized and labelled."""
+class JudgeTrainer(ResumableTrainer):
+    """SFTTrainer on examples that come tokenized and labelled; ``validation`` adds its figures to each evaluation's loss."""
 
-    def __init__(self, arguments: Arguments, **kwargs: Any) -> None:
+    def __init__(self, arguments: Arguments, validation: VerdictValidation | None = None, **kwargs: Any) -> None:
+        self.validation = validation
+        self._evaluated: tuple[int, dict[str, float]] = (-1, {})
+        training = arguments.training
         if not sys.stderr.isatty():
-            arguments.training.disable_tqdm = True
-        super().__init__(args=arguments.training, **kwargs)
-        if arguments.training.disable_tqdm:
+            training.disable_tqdm = True
+        super().__init__(args=training, **kwargs)
+        if training.early_stopping_patience:
+            self.add_callback(EarlyStoppingCallback(training.early_stopping_patience))
+        if training.disable_tqdm:
             self.remove_callback(PrinterCallback)
             self.add_callback(PlainProgress())
+
+    def train(self, resume_from_checkpoint: Any = None, **kwargs: Any) -> Any:
+        if resume_from_checkpoint and (step := stopped_early(Path(resume_from_checkpoint), self.args)):
+            self.args.max_steps = step  # no step is left; transformers would do one more before it looks
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def compute_loss(self, *args: Any, **kwargs: Any) -> Any:
         if self.accelerator.device.type == "cpu":
@@ -29,18 +46,45 @@ class JudgeTrainer(SFTTrainer):
             trl.trainer.utils._use_triton = lambda device: True
         return super().compute_loss(*args, **kwargs)
 
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        with untouched_randomness():
+            self._evaluated = self.state.global_step, super().evaluate(*args, **kwargs)
+        return self._evaluated[1]
+
+    def final_metrics(self) -> dict[str, float]:
+        """The evaluation of the judge as it is saved: the last one, where no better checkpoint was loaded since."""
+        step, metrics = self._evaluated
+        swapped = self.args.load_best_model_at_end and self.state.best_global_step != self.state.global_step
+        return self.evaluate() if swapped or step != self.state.global_step else metrics
+
+    def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
+        output = super().evaluation_loop(*args, **kwargs)
+        if self.validation:
+            figures = self.validation(self.model, self.accelerator)
+            output.metrics.update({f"eval_{name}": value for name, value in figures.items()})
+        return output
+
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """None: a judge's card needs what merge.publish knows."""
 
 
+def stopped_early(checkpoint: Path, training: TrainingArguments) -> int | None:
+    """The step of a checkpoint at which early stopping ended its training; None where the training was to go on."""
+    state = json.loads((checkpoint / TRAINER_STATE_NAME).read_text(encoding="utf-8"))
+    waited = state.get("stateful_callbacks", {}).get("EarlyStoppingCallback", {}).get("attributes", {})
+    patience = training.early_stopping_patience
+    stopped = patience and waited.get("early_stopping_patience_counter", 0) >= patience
+    return int(state["global_step"]) if stopped else None
+
+
 class PlainProgress(TrainerCallback):
-    """One line a log: step, loss, seconds a step, time left."""
+    """One line a log: step, loss, seconds a step, time left; one an evaluation, with its kappa."""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._start, self._first_step = time.monotonic(), state.global_step
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **kwargs: Any) -> None:
-        shown = {name: logs[name] for name in ("loss", "eval_loss", "learning_rate") if name in logs}
+        shown = {name: logs[name] for name in SHOWN if name in logs}
         if not shown:
             return
         seconds = (time.monotonic() - self._start) / max(state.global_step - self._first_step, 1)

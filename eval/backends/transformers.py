@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from peft import PeftModel
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+from transformers import LogitsProcessor, LogitsProcessorList
 
 from core.chat import stop_token_ids
 from eval.backends.completion import Completion, DigitStep
+from train.generation import decode, decoding, generate, up_to_stop
 
 SCORES = range(1, 6)
 
@@ -23,10 +23,7 @@ class Sampling(NamedTuple):
 
 
 class TransformersBackend:
-    """Greedy (or sampled) generation with a causal language model that stops where the chat template ends a turn.
-
-    What else the model's own generation config asks for, such as a repetition penalty, is left out.
-    """
+    """Greedy (or sampled) generation with a causal language model that stops where the chat template ends a turn."""
 
     def __init__(self, model: Any, tokenizer: Any, max_new_tokens: int = 512, sampling: Sampling | None = None) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -34,46 +31,30 @@ class TransformersBackend:
         self._digits = DigitTokens(tokenizer)
         self._sampling = sampling
         drawing = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0} if sampling else {}
-        # generate() fills whatever its caller leaves open from the model's own config, so that is what is replaced.
-        generating = model.get_base_model() if isinstance(model, PeftModel) else model
-        generating.generation_config = GenerationConfig(
-            max_new_tokens=max_new_tokens,
-            eos_token_id=self._stops,
-            pad_token_id=tokenizer.pad_token_id,
-            do_sample=sampling is not None,
-            **drawing,
-        )
+        self._decoding = decoding(tokenizer, self._stops, max_new_tokens, **drawing)
 
     def complete(self, prompts: Sequence[Sequence[int]], number: int = 0) -> list[Completion]:
         """Generate after each prompt (token ids), as one batch; ``number`` is the batch's own, for its seed."""
         longest = max(map(len, prompts))
-        padded = [[self.tokenizer.pad_token_id] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
-        mask = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
         recorder = DigitRecorder(self._digits, longest)
         if self._sampling:
             torch.manual_seed(self._sampling.seed + number)
+        processors = LogitsProcessorList([recorder])
         with torch.inference_mode():
-            sequences = self.model.generate(
-                input_ids=torch.tensor(padded, device=self.model.device),
-                attention_mask=torch.tensor(mask, device=self.model.device),
-                logits_processor=LogitsProcessorList([recorder]),
-            )
+            sequences = generate(self.model, self._decoding, prompts, self.model.device, logits_processor=processors)
         recorder.settle(sequences)
         generated = sequences[:, longest:].tolist()
         return [self._completion(tokens, recorder.found[row]) for row, tokens in enumerate(generated)]
 
     def _completion(self, tokens: list[int], found: dict[int, tuple[float, ...]]) -> Completion:
-        end = next((step for step, token in enumerate(tokens) if token in self._stops), len(tokens))
-        text = self._decode(tokens[:end])
+        written = up_to_stop(tokens, self._stops)
+        text = decode(self.tokenizer, written)
         digits = []
         for step, probabilities in found.items():
-            before = self._decode(tokens[: step + 1]).rstrip()
-            if step < end and text.startswith(before):
+            before = decode(self.tokenizer, tokens[: step + 1]).rstrip()
+            if step < len(written) and text.startswith(before):
                 digits.append(DigitStep(len(before) - 1, probabilities))
         return Completion(text, digits)
-
-    def _decode(self, tokens: list[int]) -> str:
-        return str(self.tokenizer.decode(tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
 
 class DigitTokens:

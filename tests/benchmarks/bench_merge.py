@@ -8,7 +8,6 @@ own; imports are not timed. Prints ratios of merges made one after the other, th
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import resource
@@ -116,7 +115,8 @@ def ours(method: str, copies: dict[str, Path], output: Path) -> Cost:
     output.mkdir()
     checks: dict[str, float] = {}
     sources: dict[str, Any] = {}
-    checks["alike"] = timed(lambda: sources.update(read_sources(config)) or check_alike(config, sources))
+    checks["alike"] = timed(lambda: sources.update(read_sources(config)))
+    checks["alike"] += timed(lambda: check_alike(config, sources))
     checks["inputs"] = timed(lambda: check_inputs(sources))
     seconds = timed(lambda: merge(config, sources, output))
     memory = most_memory()

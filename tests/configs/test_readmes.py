@@ -15,7 +15,7 @@ def test_what_a_readme_names_exists(name: str) -> None:
     path = REPO / name
     text = path.read_text(encoding="utf-8")
     modules = set(re.findall(r"-m ((?:core|data_prep|train|eval|merge|tests)(?:\.\w+)+)", text))
-    targets = set(re.findall(r"`?make ([a-z][a-z-]*)`?", text))
+    targets = set(re.findall(r"(?m)(?:^|`)make ([a-z][a-z-]*)", text))
     links = {link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if not link.startswith(("http", "mailto"))}
     files = set(re.findall(r"(?<![\w/.-])((?:configs|tests)/[\w./-]+\.(?:ya?ml|py|jsonl))", text))
     makefile = (REPO / "Makefile").read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ def test_language_fills_file_names_and_output(tmp_path: Path) -> None:
         ("learning_rate: fast\n", "learning_rate.* invalid float value: 'fast'"),
         ("lora_r: 1.5\n", "lora_r.* invalid int value: '1.5'"),
         ("template: herculse\n", "template 'herculse' is unknown; use one of default, hercule"),
-        ("train_file: intel/{language}.jsonl\n", "needs a language; pass --language"),
+        ("validation_file: intel/{language}.jsonl\n", "needs a language; pass --language"),
         ("padding_free: true\n", "use packing, which includes it"),
         ("max_length: 512\n", "max_length is 512, and 512 tokens of it are the verdict's"),
         ("packing: true\n", "attn_implementation: flash_attention_2"),
@@ -97,7 +97,8 @@ def test_a_wrong_flag_is_one_line_that_says_how_to_mend_it(flags: list[str], mes
 
 
 def test_the_papers_config_parses_and_trains_64_records_a_step_on_8_gpus() -> None:
-    arguments = parse_arguments(["--config", "configs/train/hercule-llama-3.1-8b.yaml", "--language", "hi"])
+    config = ["--config", "configs/train/hercule-llama-3.1-8b.yaml", "--language", "hi"]
+    arguments = parse_arguments([*config, "--plan", "--accelerate_config", "accelerate_config.yaml"])
     training = arguments.training
     assert training.per_device_train_batch_size * training.gradient_accumulation_steps * 8 == 64
     assert (training.learning_rate, training.num_train_epochs, training.max_length) == (1e-5, 3, 4096)

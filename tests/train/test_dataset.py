@@ -1,5 +1,6 @@
 """What the model learns from: verdict and stop token, whole, for every record that fits; the rest is counted."""
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,34 @@ def test_refused_records_are_counted_by_language_and_named(capsys: pytest.Captur
 
 
 def test_a_validation_record_that_does_not_fit_stops_the_run() -> None:  # case 2: no silent drop from a held-out set
-    with pytest.raises(DataError, match=r"1 validation records \(long\) do not fit max_length 4096"):
+    with pytest.raises(
+        DataError, match=r"1 validation records are refused \(long: prompt of \d+ tokens, budget 3584\)"
+    ):
         encode_sets([GOOD], [GOOD, LONG], pico.tokenizer(), SPEC)
+
+
+def test_a_language_that_hardly_fits_stops_the_run() -> None:  # case 2
+    french = GOOD.model_copy(update={"id": "fr", "language": "fr"})
+    long_french = LONG.model_copy(update={"id": "long-fr", "language": "fr"})
+    encode_sets([GOOD, french, long_french], [], pico.tokenizer(), SPEC, max_refused=0.5)
+    with pytest.raises(
+        DataError, match=r"1 training records in fr are refused .*50% of them and more than max_refused"
+    ):
+        encode_sets([GOOD, french, long_french], [], pico.tokenizer(), SPEC, max_refused=0.4)
+
+
+def test_the_score_sentence_is_not_learned_where_it_is_stripped() -> None:
+    tok = pico.tokenizer()
+    says = GOOD.model_copy(update={"id": "says", "feedback": "good feedback. So the overall score is 4."})
+    nothing_else = GOOD.model_copy(update={"id": "only", "feedback": "So the overall score is 4."})
+    encoded = encode([says, GOOD, nothing_else], tok, SPEC, "training", strip_score=True)
+    learned = [tok.decode(supervised(row["labels"])) for row in encoded.dataset]
+    assert learned == ["good feedback. [RESULT] 4<end>"] * 2
+    assert encoded.counts["hi"] == {"examples": 2, "shortened": 0, "refused": 1, "stripped": 1, "nothing to strip": 1}
+    assert encoded.refused == {"only": "its feedback says the score and nothing else"}
+    as_the_paper = encode([says], tok, SPEC, "training")
+    assert "score is 4. [RESULT] 4<end>" in tok.decode(supervised(as_the_paper.dataset[0]["labels"]))
+    assert list(as_the_paper.counts["hi"]) == ["examples", "shortened", "refused"]
 
 
 def test_a_verdict_beyond_its_512_tokens_is_refused() -> None:
@@ -117,10 +144,11 @@ def test_the_first_example_is_shown_with_its_learned_part_apart(capsys: pytest.C
     [
         ({"feedback": None}, {}, r"train.jsonl: 1 records \(q1-hi-s4\) have no feedback"),
         ({"score": None}, {}, "1 records .* have no score"),
-        ({"reference_answer": None}, {}, "have no reference_answer; add it, .* --with_reference false"),
+        ({"reference_answer": None}, {}, "have no reference_answer; add it, .* --reference none"),
         ({"feedback": "As in [RESULT] 2 it is fair."}, {}, "reads as another verdict"),
         ({}, {"language": ["fr", "bn"]}, "has no record in fr, bn; its languages are hi"),
         ({}, {"validation_file": ["train.jsonl"]}, r"train_file and validation_file share 1 item ids \(q1\)"),
+        ({}, {"test_file": ["train.jsonl"]}, r"train_file and test_file share 1 item ids \(q1\)"),
         ({}, {"train_file": ["train.jsonl", "train.jsonl"]}, "1 ids occur more than once"),
         ({}, {"train_file": ["absent.jsonl"]}, "absent.jsonl cannot be read"),
     ],
@@ -132,6 +160,28 @@ def test_records_that_cannot_be_learned_from_stop_the_run(
     write_records([GOOD.model_copy(update=changes)], "train.jsonl")
     with pytest.raises(DataError, match=message):
         read_sets(DataArguments(**{"train_file": ["train.jsonl"], **data}), SPEC)
+
+
+@pytest.mark.parametrize("other", ["validation_file", "test_file"])
+def test_an_instruction_in_another_normal_form_is_the_same(other: str, tmp_path: Path) -> None:
+    names = {"train_file": "café", other: "café"}
+    files = {}
+    for name, text in names.items():
+        form = "NFC" if name == "train_file" else "NFD"
+        one = GOOD.model_copy(update={"id": name, "item_id": name, "instruction": unicodedata.normalize(form, text)})
+        write_records([one], tmp_path / f"{name}.jsonl")
+        files[name] = [str(tmp_path / f"{name}.jsonl")]
+    with pytest.raises(DataError, match=f"train_file and {other} share 1 instructions"):
+        read_sets(DataArguments(**files), SPEC)
+    read_sets(DataArguments(**files, allow_overlap=True), SPEC)
+
+
+def test_test_records_need_neither_feedback_nor_a_language_asked_for(tmp_path: Path) -> None:
+    test = record(id="t", item_id="t", instruction="Another.", language="fr")
+    write_records([GOOD], tmp_path / "train.jsonl")
+    write_records([test], tmp_path / "test.jsonl")
+    files = {"train_file": [str(tmp_path / "train.jsonl")], "test_file": [str(tmp_path / "test.jsonl")]}
+    assert read_sets(DataArguments(**files, language=["hi"]), SPEC) == ([GOOD], [])
 
 
 def test_only_the_languages_asked_for_are_kept(tmp_path: Path) -> None:

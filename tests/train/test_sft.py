@@ -108,24 +108,6 @@ def test_a_finished_run_is_done_and_a_changed_one_is_refused(tmp_path: Path) -> 
     assert (output / "model.safetensors").stat().st_mtime_ns == written
 
 
-def test_a_crashed_run_goes_on_to_the_weights_of_an_uninterrupted_one(tmp_path: Path) -> None:  # case 12
-    make_folder(tmp_path)
-    settings: dict[str, Any] = {"max_steps": 6, "save_steps": 2, "use_peft": True, "save_total_limit": 3}
-    whole = load_file(train(tmp_path, "whole", **settings) / "adapter_model.safetensors")
-    shutil.copytree(tmp_path / "whole", crashed := tmp_path / "crashed")
-    for name in ("adapter_model.safetensors", "checkpoint-4/trainer_state.json"):  # killed while saving step 4
-        (crashed / name).unlink()
-    shutil.rmtree(crashed / "checkpoint-6")
-    manifest = json.loads((crashed / "manifest.json").read_text())
-    (crashed / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}))
-
-    resumed = train(tmp_path, "crashed", if_exists="resume", **settings)
-    log = json.loads((resumed / "trainer_state.json").read_text())["log_history"]
-    assert [entry["step"] for entry in log if "loss" in entry] == [1, 2, 3, 4, 5, 6]
-    again = load_file(resumed / "adapter_model.safetensors")
-    assert all(torch.equal(again[name], whole[name]) for name in whole)
-
-
 def rewrite(folder: Path, **changes: Any) -> None:
     rows = [row.model_dump() for row in records(range(3))]
     rows[1] = {name: value for name, value in {**rows[1], **changes}.items() if value != "absent"}
