@@ -156,7 +156,8 @@ class BatchFolder:
 def read_result(row: dict[str, Any], file: RequestFile) -> Answer:
     """One row of an output or error file; a failure has its message in ``error``."""
     key = row["custom_id"]
-    response = row.get("response") if isinstance(row.get("response"), dict) else {}
+    given = row.get("response")
+    response: dict[str, Any] = given if isinstance(given, dict) else {}
     body = response.get("body")
     fault = row.get("error") or (body.get("error") if isinstance(body, dict) else None)
     if fault is None and response.get("status_code") == 200:

@@ -37,8 +37,7 @@ class FolderLock:
                     f"output folder {folder} cannot be written ({error.strerror}); name another place"
                 ) from None
             self._lock(folder)
-            # A file that its last holder removed before this process had the lock is not the one that others see.
-            if self._path.exists() and os.path.samestat(os.fstat(self._handle.fileno()), self._path.stat()):
+            if self._is_seen():
                 return
             self._handle.close()
 
@@ -49,6 +48,13 @@ class FolderLock:
             if fcntl is not None:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)  # closing alone would leave it to a forked child
             self._handle.close()
+
+    def _is_seen(self) -> bool:
+        """False for a lock file that its last holder removed before this process had the lock: others see a new one."""
+        try:
+            return os.path.samestat(os.fstat(self._handle.fileno()), self._path.stat())
+        except FileNotFoundError:
+            return False
 
     def _lock(self, folder: Path) -> None:
         if fcntl is None:

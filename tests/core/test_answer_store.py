@@ -138,3 +138,12 @@ def test_memory_holds_keys_and_no_texts(tmp_path: Path) -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 8e6
+
+
+def test_a_line_with_a_key_that_is_no_answer_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = {**answer(1)._asdict(), "translation": "x"}
+    lines = [json.dumps(row) for row in (foreign, {"key": answer(2).key}, answer(3)._asdict())]
+    (tmp_path / "translate.hi.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    store = open_store(tmp_path)
+    assert [store.get("translate", "hi", answer(number).key) for number in (1, 2, 3)] == [None, None, answer(3)]
+    assert capsys.readouterr().err.count("is no answer and was left out") == 2

@@ -95,6 +95,7 @@ def test_every_request_failed_and_there_is_no_output_file(tmp_path: Path) -> Non
     [
         ({"response": None, "error": {"code": "batch_expired", "message": "ran out of time"}}, "ran out of time"),
         ({"response": None, "error": {"code": "batch_expired"}}, "batch_expired"),
+        ({"response": [1], "error": None}, "status None"),
         ({"response": {"status_code": 400, "body": None}, "error": "vLLM says no"}, "vLLM says no"),
         ({"response": {"status_code": 400}, "error": {"error": {"message": "too long"}}}, "too long"),
         ({"response": {"status_code": 429, "body": {"error": {"message": "slow\ndown"}}}, "error": None}, "slow down"),

@@ -12,10 +12,10 @@ import pytest
 
 from core.answer_store import AnswerStore
 from core.client import Answer, Client, Request
-from core.errors import AlreadyDone, ConfigError, RunFolderError, ServerError, StoreError
+from core.errors import AlreadyDone, ConfigError, DataError, RunFolderError, ServerError, StoreError
 from core.request import read_completion
 from core.run import Run
-from core.server import LONGEST_RETRY_AFTER, parse_retry_after, waiting_time
+from core.server import LONGEST_RETRY_AFTER, ServerOptions, parse_retry_after, waiting_time
 from tests.core.client_for_tests import ask_all, options, request, stored_rows
 from tests.scripted_server import Answers, ScriptedServer
 
@@ -184,7 +184,7 @@ def test_a_faulty_request_is_an_error_of_its_own(tmp_path: Path) -> None:
         Client(options(tmp_path, server.base_url, concurrency=1)) as client,
     ):
         answers = ask_all(client, TEXTS[:4])
-    assert [answer.text for answer in answers.values()] == ["answer 0", None, "answer 2", "answer 3"]
+    assert [answers[text].text for text in TEXTS[:4]] == ["answer 0", None, "answer 2", "answer 3"]
     assert "scripted fault" in (answers[TEXTS[1]].error or "")
     assert (client.counters.failed, client.counters.retried) == (1, 0)
     assert len(stored_rows(tmp_path)) == 3
@@ -350,3 +350,24 @@ def test_a_map_inside_the_loop_of_another(tmp_path: Path) -> None:
         ]
     assert sorted(outer for outer, _ in pairs) == list(range(20))
     assert all(inner == [0, 1, 2, 3, 4] for _, inner in pairs)
+
+
+@pytest.mark.parametrize("name", ["store", "batch_dir"])
+@pytest.mark.parametrize("below", ["", "paid"])
+def test_answers_do_not_lie_where_overwrite_would_delete_them(tmp_path: Path, name: str, below: str) -> None:
+    class Command(ServerOptions):
+        output: Path
+
+    with pytest.raises(ConfigError, match=f"{name} .* lies in output .*name a folder beside it"):
+        Command(model="m", output=tmp_path / "out", **{name: tmp_path / "out" / below})
+    Command(model="m", output=tmp_path / "out", **{name: tmp_path / "out-paid"})
+
+
+def test_half_of_a_character_is_not_sent(tmp_path: Path) -> None:
+    with (
+        ScriptedServer(Answers(default="yes")) as server,
+        Client(options(tmp_path, server.base_url)) as client,
+        pytest.raises(DataError, match="half of a character"),
+    ):
+        ask_all(client, ["cut \ud800"])
+    assert server.bodies == []

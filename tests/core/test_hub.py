@@ -1,11 +1,8 @@
 """Uploads, by the real client over HTTP to a Hub on loopback that can spoil any one request."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import huggingface_hub.constants
-import huggingface_hub.utils._http
 import pytest
 from huggingface_hub import HfApi
 
@@ -15,17 +12,6 @@ from tests.hub_repo import Repo
 from tests.hub_server import Fault, HubServer
 
 NAME = "org/judges"
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A Hub, with the client told to go online, over plain HTTP, and not to wait before it tries again."""
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(huggingface_hub.utils._http.time, "sleep", lambda _: None)
-    with HubServer() as server:
-        yield server
-        huggingface_hub.utils.close_session()
 
 
 @pytest.fixture

@@ -19,7 +19,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(data: Path, **changes: Any) -> Run:
-    settings: dict[str, Any] = {"command": "eval.judge", "config": {"batch_size": 2, "input": str(data)}, "inputs": [data]}
+    settings: dict[str, Any] = {
+        "command": "eval.judge",
+        "config": {"batch_size": 2, "input": str(data)},
+        "inputs": [data],
+    }
     return Run("runs/a", **{**settings, **changes})
 
 
@@ -43,6 +47,12 @@ def test_an_error_leaves_status_failed_with_the_reason(data: Path) -> None:
     manifest = read_manifest("runs/a")
     assert manifest is not None
     assert (manifest["status"], manifest["error"]) == ("failed", "ZeroDivisionError: by zero")
+
+
+def test_an_error_in_the_manifest_names_no_place_of_this_machine(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="full"), Run(tmp_path / "b", "eval.judge", {}, [data]) as run:
+        raise OSError(28, "full", f"{run.path}/x")
+    assert read_manifest(tmp_path / "b")["error"] == "OSError: [Errno 28] full: 'b/x'"  # type: ignore[index]
 
 
 def test_wrong_input_leaves_nothing_half_written_unless_work_was_done(data: Path) -> None:
