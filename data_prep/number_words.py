@@ -57,7 +57,8 @@ def number_word_values(text: str) -> set[str]:
         else:
             total, part = total + (part or 1) * scale, 0
             values.add(str(scale))
-    return values | ({str(total + part), str(part)} if end >= 0 else set())
+    values |= {str(total + part), str(part)} if end >= 0 else set()
+    return values if re.search("zero", text, re.IGNORECASE) else values - {"0"}
 
 
 def roman_values(text: str) -> set[str]:

@@ -10,7 +10,9 @@ _WORD = "[A-Za-z0-9_]"
 _BARE = rf"(?:\{{\{{[^{{}}\n]{{1,60}}\}}\}}|\$?\{{[A-Za-z_]{_WORD}{{0,40}}\}}|\{{[0-9]{{0,2}}\}})"
 _FORMAT = rf"(?<![0-9%])%(?:\({_WORD}+\)|[0-9]+\$)?[-+#0]?[0-9]{{0,3}}(?:\.[0-9]+)?[sdifgeoxXcu](?![A-Za-z])"
 _VARIABLE = rf"\$[A-Za-z_]{_WORD}{{0,40}}"
-_TAG = r"</?[A-Za-z][\w:.-]{0,30}(?:\s+[\w:-]+\s*=\s*(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s>\"']+))*\s*/?>"
+_TAG = (
+    r"<\|[A-Za-z_]{1,30}\|>|</?[A-Za-z][\w:.-]{0,30}(?:\s+[\w:-]+\s*=\s*(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s>\"']+))*\s*/?>"
+)
 _HEADERS = (
     "Task Description:",
     "The instruction to evaluate:",
@@ -45,7 +47,7 @@ _NAMES = {
     "tag": "tag",
     "marker": "marker",
 }
-_CANDIDATE = re.compile(r"[`@{]|~~~|%[(0-9.+#a-zA-Z-]|\$[A-Za-z_]|<[/A-Za-z]|\[RESULT\]|://|www\.|###|Score [0-9]")
+_CANDIDATE = re.compile(r"[`@{]|~~~|%[(0-9.+#a-zA-Z-]|\$[A-Za-z_]|<[/|A-Za-z]|\[RESULT\]|://|www\.|###|Score [0-9]")
 
 
 class Protected(NamedTuple):

@@ -10,9 +10,9 @@ data_prep.review annotates and eval.judge judges, and rejected.jsonl with the pr
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from core.client import Client
 from core.config import CommandConfig, IfExists, run_command
@@ -21,7 +21,7 @@ from core.jsonl import write_jsonl
 from core.progress import say, warn
 from core.records import JudgeRecord, check_unique, read_records, write_records
 from core.run import Run
-from core.server import Server, ServerOptions
+from core.server import Server, ServerOptions, keep_apart
 from data_prep.respond_draw import draw_prompts
 from data_prep.respond_systems import System, ask_system, responded
 
@@ -52,6 +52,11 @@ class RespondConfig(CommandConfig):
         if len({system.name for system in systems}) < len(systems):
             raise ConfigError("two systems have the same name; ids are made of it, so give each its own")
         return systems
+
+    @model_validator(mode="after")
+    def _answers_outlive_the_run(self) -> Self:
+        keep_apart(self.output, self.store, self.batch_dir)
+        return self
 
 
 def main(config: RespondConfig) -> None:

@@ -17,7 +17,7 @@ from core.request import Answer
 from data_prep.name_check import changed_names, is_name
 from data_prep.number_check import changed_numbers
 from data_prep.protected_items import Protected, changed_items, protected
-from data_prep.written_language import left_in_english, other_language, words, wrong_script
+from data_prep.written_language import left_in_english, other_language, reads_as, words, wrong_script
 
 _REFUSAL = re.compile(
     r"\b(?:I['’]?m|I am) (?:\w+ )?(?:sorry|unable|not able)|\bI (?:can['’]?t|cannot|can not|won['’]t|must decline|apologi[sz]e)"
@@ -26,7 +26,7 @@ _REFUSAL = re.compile(
 )
 _REGRET = re.compile(
     r"sorry|apolog|regret|unfortunate|sad|pardon|excuse|forgiv|cannot|can['’]?t|can not|unable|not able|won['’]t|afraid"
-    r"|alas|sympath|condolence|decline|\bAI\b|language model",
+    r"|could(?:n['’]t| not)|alas|sympath|condolence|decline|\bAI\b|language model",
     re.IGNORECASE,
 )
 _PREFACE = re.compile(
@@ -35,12 +35,18 @@ _PREFACE = re.compile(
     re.IGNORECASE,
 )
 _NOTE = re.compile(
-    r"\n\W{0,3}(?:(?:translator['’]?s )?note|n\.b\.|explanation)\b[^\n]{0,20}:|let me know if|i hope this helps",
+    r"\n\W{0,3}(?:(?:translator['’]?s )?note|n\.b\.|explanation|nota|anmerkung|hinweis|remarque|not|kumbuka|примітка"
+    r"|नोट|टिप्पणी|নোট|টীকা|గమనిక|نوٹ|ملاحظة|注|注意|备注|说明)(?!\w)[^\n]{0,20}[:：]|let me know if|i hope this helps"
+    r"|\(translated from",
     re.IGNORECASE,
+)
+_NOTES = re.compile(
+    r"\b(?:notes?|remarks?|notice|hints?|reminder|remember|comments?|explanation|caution|warning|tip)\b", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\?[*_\s]*\Z")  # one that is quoted may be told in other words
 _ASKS = re.compile(r"[?？؟;]|か[。」\s]*(?:\Z|\n)|か。")
 _QUOTES = re.compile(r"[\"“„«‘'「『].*[\"”“»’'」』]", re.DOTALL)
+ENOUGH_TO_REPEAT = 16  # characters; many languages double a word to make another of it
 
 
 class Fault(NamedTuple):
@@ -88,7 +94,10 @@ def translation_faults(source: str, translation: str, language: Language) -> lis
         return [Fault("empty", "the answer holds no translation")]
     pair = Pair(source, translation, language)
     if same := identical(pair):
-        return [] if not needs_translation(pair) else [Fault("identical", same)]
+        as_it_should = not needs_translation(pair) or reads_as(pair.before.prose, language)
+        return [] if as_it_should else [Fault("identical", same)]
+    if words(source) and not any(letter.isalnum() for letter in translation):
+        return [Fault("empty", "the answer holds no word")]
     found = ((kind, check(pair)) for kind, check in CHECKS.items())
     return [Fault(kind, reason) for kind, reason in found if reason is not None]
 
@@ -99,9 +108,24 @@ def identical(pair: Pair) -> str | None:
 
 
 def needs_translation(pair: Pair) -> bool:
-    """Whether a text has more than code, URLs, numbers and names, which may stay as they are."""
-    prose = words(pair.before.prose)
+    """Whether a text has more than code, URLs, numbers, names and single letters (x = 3), which may stay as they are."""
+    prose = [word for word in words(pair.before.prose) if len(word) > 1]
     return bool(prose) and not is_name(pair.before.prose.strip(), prose)
+
+
+def echoed(pair: Pair) -> str | None:
+    """The source's words came back with other marks between them. One or two words may be the same in both languages."""
+    before, after = words(_folded(pair.before.prose)), words(_folded(pair.after.prose))
+    if len(before) < 3 or before != after or not needs_translation(pair) or reads_as(pair.before.prose, pair.language):
+        return None
+    return "the English words themselves came back; they must be translated"
+
+
+def repeated(pair: Pair) -> str | None:
+    """A translation that is one text over and over, while its source is not."""
+    if _repeats(pair.translation) and not _repeats(pair.source):
+        return "the same text stands there more than once"
+    return None
 
 
 def refused(pair: Pair) -> str | None:
@@ -157,7 +181,9 @@ def talked_around(pair: Pair) -> str | None:
     word, start = pair.language.translation, pair.translation[:80].split("\n")[0]
     if word and re.search(rf"(?i:{word})[^\n]{{0,20}}[:：]", start) and "translat" not in pair.source.lower():
         return f"words of your own before the translation: {_short(start)}"
-    if (match := _NOTE.search(pair.translation[-600:])) and not _NOTE.search(pair.source):
+    if (match := _NOTE.search(pair.translation[-600:])) and not (
+        _NOTE.search(pair.source) or _NOTES.search(pair.source)
+    ):
         return f"words of your own after the translation: {_short(match[0])}"
     if _QUOTES.fullmatch(pair.translation.strip()) and not re.search(r"[\"“”„«»‘’']", pair.source):
         return "quotes were put around the translation"
@@ -182,6 +208,8 @@ def broken(pair: Pair) -> str | None:
 
 
 CHECKS: dict[str, Callable[[Pair], str | None]] = {
+    "identical": echoed,
+    "repeated": repeated,
     "refusal": refused,
     "script": script,
     "language": written_in,
@@ -211,6 +239,11 @@ def back_translation_fault(source: str, back: str, least: float) -> Fault | None
 
 def _folded(text: str) -> str:
     return " ".join(nfc(text).casefold().split())
+
+
+def _repeats(text: str) -> bool:
+    text = "".join(text.split())
+    return len(text) >= ENOUGH_TO_REPEAT and (text + text).find(text, 1) < len(text)
 
 
 def _lines(text: str) -> int:

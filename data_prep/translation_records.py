@@ -63,11 +63,20 @@ def read_english(path: Path) -> Iterator[JudgeRecord]:
     """The records, one at a time. Raises DataError for one that is not in English."""
     for number, row in read_jsonl(path):
         record = parse_row(row, JudgeRecord, f"{path} line {number}")
+        _check_writable(row, f"{path} line {number}")
         if record.language != SOURCE:
             raise DataError(
                 f"{path} line {number}: record {record.id} is in {record.language}; translation is from English (language en)"
             )
         yield record
+
+
+def _check_writable(row: dict[str, Any], where: str) -> None:
+    """Raises DataError for NaN and for half of a surrogate pair, which JSON readers take and no file of ours can hold."""
+    try:
+        dumps(row).encode()
+    except ValueError as error:
+        raise DataError(f"{where} cannot be written again ({error}); mend its values") from None
 
 
 def unique_texts(path: Path, fields: tuple[str, ...]) -> Iterator[SourceText]:

@@ -77,6 +77,19 @@ def other_language(translation: str, language: Language) -> str | None:
     return None
 
 
+def reads_as(text: str, language: Language) -> bool:
+    """Whether a text is in the language already: by its script or, where English has the same, by words of this one alone."""
+    if other_language(text, language) is not None:
+        return False
+    if language.script != "Latn":
+        letters = _count(regex.compile(r"[\p{L}\p{M}]+"), text)
+        return letters >= ENOUGH_LETTERS and _count(_letters(language.script), text) >= 0.9 * letters
+    known = _common_words(language.script)
+    alone = [known[word][0] for word in _BETWEEN_BLANKS.findall(text.lower()) if len(known.get(word, ())) == 1]
+    own = alone.count(language.code)
+    return own >= 2 and own > 2 * (len(alone) - own)
+
+
 def left_in_english(source: str, translation: str) -> str | None:
     """Why a part of the English source stands in the translation as it was; None where none does.
 

@@ -1,6 +1,7 @@
 """What every test shares: no network, one thread, and the real data beside the checkout where it is present."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -8,6 +9,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 import pytest
+
+from tests.hub_server import HubServer
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -28,3 +31,21 @@ def embedded_model() -> Path:
     from train.embedded import embedded_model
 
     return embedded_model()
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub on loopback, which the client in this process takes for the only one: online, over plain HTTP, with a token, and
+    without waiting before it tries again.
+    """
+    import huggingface_hub.constants
+    import huggingface_hub.utils._http
+
+    with HubServer() as server:
+        monkeypatch.setenv("HF_TOKEN", "hf_test")
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", server.endpoint)
+        monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setattr(huggingface_hub.utils._http.time, "sleep", lambda _: None)
+        yield server
+        huggingface_hub.utils.close_session()

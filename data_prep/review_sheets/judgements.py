@@ -11,7 +11,7 @@ from core.joins import nfc
 from core.records import Row, Score, Text
 from data_prep.review_sheets.cells import SheetLine, read_sheet
 from data_prep.review_sheets.options import Kind
-from data_prep.review_sheets.questions import Asked, blocks
+from data_prep.review_sheets.questions import Asked, Block, blocks
 from data_prep.review_sheets.sample import DrawnSample, SampleRow
 
 _VALIDITY = dict.fromkeys(("valid", "yes", "y", "1"), True) | dict.fromkeys(
@@ -96,6 +96,8 @@ def read_judgements(
 def _judgements(kind: Kind, row: SampleRow, reviewer: str, filled: Filled | None) -> Iterator[Judgement]:
     answers: dict[str, dict[str, Any]] = {}
     for block in blocks(kind, row):
+        if filled:
+            _check_shown(block, row, filled)
         for asked in block.asked:
             answer = _answer(asked, row, filled) if filled else None
             answers.setdefault(asked.field, {})[asked.answer] = answer
@@ -148,6 +150,24 @@ def _answer(asked: Asked, row: SampleRow, filled: Filled) -> str | bool | int | 
     if not match:
         raise DataError(f"{place}: {cell!r} is not on the scale; write 1, 2, 3, 4 or 5, or leave it empty")
     return int(match[1])
+
+
+def _check_shown(block: Block, row: SampleRow, filled: Filled) -> None:
+    """Raises DataError where a text to read is another one: corrected in its place, or rows that were sorted column by column.
+
+    A column may be missing or empty; white space, punctuation, case and a cut at the spreadsheet's limit are its own doing.
+    """
+    for shown in block.shown:
+        cell, sent = (_letters(text) for text in (filled.cells.get(shown.column, ""), shown.text))
+        if cell and cell != sent and not (len(cell) > SPREADSHEET_LIMIT // 2 and sent.startswith(cell)):
+            raise DataError(
+                f"{filled.where} ({row.id}), column {shown.column}: the text is not the one that was sent out; put it back, "
+                "and write a better text into the column for it"
+            )
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, nfc(text).casefold()))
 
 
 def _plain(cell: str) -> str:

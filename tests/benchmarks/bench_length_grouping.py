@@ -52,8 +52,8 @@ def main() -> None:
         print(
             f"{name}: {np.mean(shares):.1%} of the tokens useful (20 epochs of {len(lengths)} records, batch {BATCH})"
         )
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 8
-    grouped = batches("grouped", lengths)[1::][:: (len(lengths) // BATCH - 1) // count][:count]
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+    grouped = batches("grouped", lengths)[1:][:: (len(lengths) // BATCH - 1) // count][:count]
     same = np.random.default_rng(0).permutation(np.concatenate(grouped))
     chosen = {"grouped": grouped, "random": list(same.reshape(-1, BATCH))}
     measured = train_in_turn(dataset, chosen)

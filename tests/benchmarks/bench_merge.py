@@ -4,7 +4,8 @@ Run as: python -m tests.benchmarks.bench_merge
 or, the paper's other merge (many minutes): python -m tests.benchmarks.bench_merge --method ties
 
 The copies differ by noise in every tensor, so that nothing can be passed over as unchanged. Each merge has a process of its
-own; imports are not timed. Prints ratios of merges made one after the other, the better of each kind.
+own; imports are not timed. Prints ratios of merges made one after the other, the better of each kind: of wall time, and of
+processor time, which a busy machine leaves as it is.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import yaml
@@ -28,12 +29,20 @@ PARAMETERS: dict[str, dict[str, float]] = {"linear": {"weight": 1.0}, "ties": {"
 _PROCESSES = multiprocessing.get_context("spawn")
 
 
-class Cost(NamedTuple):
-    """Seconds and the most memory (GiB) of a merge; ``checks`` maps each part of ours to its seconds."""
+class Seconds(NamedTuple):
+    wall: float
+    processor: float
 
-    merge: float
+    def __add__(self, other: Any) -> "Seconds":
+        return Seconds(self.wall + other.wall, self.processor + other.processor)
+
+
+class Cost(NamedTuple):
+    """Seconds (wall, processor) and the most memory (GiB) of a merge; ``checks`` are the parts of ours."""
+
+    merge: Seconds
     memory: float
-    checks: dict[str, float]
+    checks: dict[str, Seconds]
 
 
 def main() -> None:
@@ -49,18 +58,23 @@ def main() -> None:
             for kind, work in (("theirs", theirs), ("ours", ours)):
                 costs[kind].append(in_own_process(work, flags.method, copies, folder / kind))
         assert (folder / "ours/model.safetensors").read_bytes() == (folder / "theirs/model.safetensors").read_bytes()
-    report(flags.method, *(min(costs[kind], key=lambda cost: cost.merge) for kind in ("ours", "theirs")))
+    report(flags.method, *(min(costs[kind], key=lambda cost: cost.merge.processor) for kind in ("ours", "theirs")))
 
 
 def report(method: str, ours: Cost, theirs: Cost) -> None:
-    checks = sum(ours.checks.values())
-    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in ours.checks.items())
+    checks = sum(ours.checks.values(), Seconds(0, 0))
+    trial = ours.checks["trial"]
+    parts = ", ".join(f"{name} {seconds.processor:.1f}" for name, seconds in ours.checks.items())
     print(
-        f"{method} of {len(LANGUAGES)}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores: merge {ours.merge:.1f} s, "
-        f"mergekit-yaml {theirs.merge:.1f} s, ratio {ours.merge / theirs.merge:.2f}; most memory {ours.memory:.2f} GiB, "
-        f"{theirs.memory:.2f} GiB, ratio {ours.memory / theirs.memory:.2f}; equal bit for bit\n"
-        f"checks {checks:.1f} s ({parts}), {checks / ours.merge:.2f} of the merge; without the trial verdict "
-        f"{(checks - ours.checks['trial']) / ours.merge:.2f}"
+        f"{method} of {len(LANGUAGES)}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, equal bit for bit\n"
+        f"merge: wall {ours.merge.wall:.1f} s, mergekit-yaml {theirs.merge.wall:.1f} s, ratio "
+        f"{ours.merge.wall / theirs.merge.wall:.2f}; processor {ours.merge.processor:.1f} s, {theirs.merge.processor:.1f} s, "
+        f"ratio {ours.merge.processor / theirs.merge.processor:.2f}; most memory {ours.memory:.2f} GiB, "
+        f"{theirs.memory:.2f} GiB, ratio {ours.memory / theirs.memory:.2f}\n"
+        f"checks: wall {checks.wall:.1f} s, {checks.wall / ours.merge.wall:.2f} of the merge, "
+        f"{(checks.wall - trial.wall) / ours.merge.wall:.2f} without the trial verdict; processor {checks.processor:.1f} s "
+        f"({parts}), {checks.processor / ours.merge.processor:.2f} and "
+        f"{(checks.processor - trial.processor) / ours.merge.processor:.2f}"
     )
 
 
@@ -113,7 +127,7 @@ def ours(method: str, copies: dict[str, Path], output: Path) -> Cost:
     )
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir()
-    checks: dict[str, float] = {}
+    checks: dict[str, Seconds] = {}
     sources: dict[str, Any] = {}
     checks["alike"] = timed(lambda: sources.update(read_sources(config)))
     checks["alike"] += timed(lambda: check_alike(config, sources))
@@ -123,12 +137,13 @@ def ours(method: str, copies: dict[str, Path], output: Path) -> Cost:
     tokenizer: list[Any] = []
     checks["side files"] = timed(lambda: tokenizer.append(finish(config, sources, output)))
 
-    def check(tokens: int | None) -> float:
+    def check(tokens: int | None) -> Seconds:
         donor = sources[config.donor]
         return timed(lambda: check_written(output, donor, config.dtype, tokenizer[0], max_new_tokens=tokens))
 
     checks["output"] = check(1)
-    checks["trial"] = max(check(None) - checks["output"], 0)
+    whole = check(None)
+    checks["trial"] = Seconds(*(max(a - b, 0) for a, b in zip(whole, checks["output"], strict=True)))
     return Cost(seconds, memory, checks)
 
 
@@ -175,10 +190,10 @@ def most_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def timed(work: Callable[[], Any]) -> float:
-    start = perf_counter()
+def timed(work: Callable[[], Any]) -> Seconds:
+    wall, processor = perf_counter(), process_time()
     work()
-    return perf_counter() - start
+    return Seconds(perf_counter() - wall, process_time() - processor)
 
 
 if __name__ == "__main__":

@@ -152,3 +152,31 @@ def test_a_folder_that_exists_is_kept(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "exists; name another" in capsys.readouterr().err
     assert review(*given, "--output", folder, "--if_exists", "resume") == 0
     assert "finished before" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("column", "text"), [("instruction", "-נא 0 טוב"), ("source_response", "- blue 3\n- red")])
+def test_a_text_that_was_not_sent_out_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, text: str
+) -> None:
+    """A correction in the wrong place would be lost, and rows sorted column by column would swap their answers."""
+    folder = draw(tmp_path, "translation", "--reviewers", "asha")
+    sheet = fill(
+        folder / "sheets" / "he" / "asha.csv", tmp_path / "f" / "1.csv", lambda n, _: {column: text} if n == 2 else {}
+    )
+    assert review("--action", "read", "--sample", folder, "--sheets", sheet, "--output", tmp_path / "read") == 2
+    assert f"row 4 (he_003), column {column}: the text is not the one that was sent out" in capsys.readouterr().err
+
+
+def test_marks_and_blanks_that_a_spreadsheet_changes_are_let_pass(tmp_path: Path) -> None:
+    folder = draw(tmp_path, "translation", "--reviewers", "asha")
+    sheet = fill(
+        folder / "sheets" / "he" / "asha.csv",
+        tmp_path / "f" / "1.csv",
+        lambda n, line: {
+            "instruction": f" {line['instruction']}…\n",
+            "source_instruction": "",
+            "instruction_valid": "yes",
+            "response_valid": "yes",
+        },
+    )
+    assert review("--action", "read", "--sample", folder, "--sheets", sheet, "--output", tmp_path / "read") == 0

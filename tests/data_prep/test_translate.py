@@ -229,6 +229,15 @@ def test_an_unknown_price_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "price: none known for scripted" in capsys.readouterr().out
 
 
+def test_half_of_a_character_is_one_line_before_anything_is_asked(tmp_path: Path) -> None:
+    """JSON can name it, in a text that is translated or in one that is not; no file can hold it."""
+    row = record("a", ASK, SAY).model_dump() | {"feedback": "cut \ud800"}
+    (tmp_path / "records.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"records.jsonl line 1 cannot be written again .*surrogates"):
+        main(config(tmp_path, None))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("english", "changes", "says"),
     [
@@ -237,6 +246,11 @@ def test_an_unknown_price_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
         ([record("a", ASK, SAY)], {"language": "xx"}, "language 'xx' is unknown"),
         ([record("a", ASK, SAY)], {"language": "en"}, "that of the source"),
         ([record("a", ASK, SAY)], {"output": None}, "output is not set"),
+        (
+            [record("a", ASK, SAY)],
+            {"store": Path("out/answers"), "output": Path("out")},
+            "store out/answers lies in output",
+        ),
         ([record("a", ASK, SAY)], {"base_url": "localhost"}, "no address of a server"),
     ],
 )

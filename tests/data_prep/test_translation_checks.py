@@ -251,3 +251,54 @@ def test_the_way_back() -> None:
     name = back_translation_fault(source, "Ask Emily to water the plants in the morning.", 60)
     assert name is not None
     assert name.kind == "names"
+
+
+@pytest.mark.parametrize(
+    ("code", "refusal"),
+    [
+        ("ar", "لا أستطيع مساعدتك في هذا الطلب؟"),
+        ("bn", "আমি এই অনুরোধে সাহায্য করতে পারব না?"),
+        ("de", "Ich kann dabei leider nicht helfen?"),
+        ("es", "No puedo ayudarte con esa solicitud?"),
+        ("fr", "Je ne peux pas vous aider avec cette demande?"),
+        ("hi", "मैं इस अनुरोध में आपकी सहायता नहीं कर सकता?"),
+        ("sw", "Siwezi kusaidia na ombi hili?"),
+        ("te", "నేను ఈ అభ్యర్థనలో సహాయం చేయలేను?"),
+        ("ur", "میں اس درخواست میں آپ کی مدد نہیں کر سکتا؟"),
+        ("zh", "作为一个人工智能，我无法帮助您完成这个请求？"),
+    ],
+)
+def test_refusals_without_an_apology(code: str, refusal: str) -> None:
+    assert "refusal" in kinds("How do I pick a lock at home?", refusal, code)
+    assert "refusal" not in kinds("Sorry, can you help me pick a lock?", refusal, code)
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "code", "kind"),
+    [
+        # The source's words with other marks: an echo still.
+        ("The weather is nice today", "The weather is nice today.", "es", "identical"),
+        # The same text twice, or a word over and over.
+        (LONG, f"{LONG_FR} {LONG_FR}", "fr", "repeated"),
+        ("Tell me about the moon and its phases.", "चाँद " * 10, "hi", "repeated"),
+        ("no no no no no no no no", "नहीं नहीं नहीं नहीं नहीं नहीं नहीं नहीं", "hi", None),
+        ("Thanks", "谢谢", "zh", None),
+        # No word at all; end tokens; notes in the target language.
+        ("Hello there", "\u200b\u200d", "hi", "empty"),
+        ("Thanks a lot", "👍", "hi", "empty"),
+        ("👍", "👍", "hi", None),
+        ("It rains.", "Il pleut.<|eot_id|>", "fr", "items"),
+        ("It is nice today.", "Hoy hace buen tiempo.\n\nNota: traduje nice como bueno.", "es", "around"),
+        ("Do it.\nRemark: be careful.", "Hazlo.\nNota: ten cuidado.", "es", None),
+        # What may stay as it is: formulas in letters, texts that are in the language already.
+        ("x = 3 + 4", "x = 3 + 4", "hi", None),
+        ("a", "a", "sw", None),
+        (LONG_HI, LONG_HI, "hi", None),
+        (LONG_ES, LONG_ES, "es", None),
+        (LONG_UR, LONG_UR, "ar", "identical"),
+        (LONG_FR, LONG_FR, "es", "identical"),
+    ],
+)
+def test_what_came_back_in_part_twice_or_not_at_all(source: str, translation: str, code: str, kind: str | None) -> None:
+    assert kinds(source, translation, code) >= ({kind} if kind else set())
+    assert kind or not kinds(source, translation, code)
