@@ -18,9 +18,11 @@ from core.errors import ModelError, RunFolderError
 from core.progress import say, warn
 from core.run import Run, shown_path
 from merge.headers import read_headers
+from merge.shards import ShardSize
 from merge.side_files import GENERATION_CONFIG, TOKENIZER_FILES, copy_side_files, write_generation_config
 from merge.source import local_folder
 from merge.staging import keep_inputs, staged
+from merge.vocabulary import check_rows
 from train.check import check_checkpoint, check_weights, describe
 from train.load import ADAPTER_CONFIG, base_of, check_model, is_adapter, load_model, load_tokenizer
 
@@ -35,6 +37,9 @@ class FoldConfig(CommandConfig):
     adapter: str = Field(description="adapter folder or Hub id, as train.sft writes it")
     output_dir: str = Field(description="folder of the full model; never the adapter's own")
     device: str = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto; 4 bytes a parameter")
+    max_shard_size: ShardSize = Field("5GB", description="largest weight file of the output")
+    require_stop: bool = Field(False, description="refuse a model whose trial verdict does not end by itself")
+    max_new_tokens: int | None = Field(None, ge=1, description="longest trial verdict; as in train.check")
     if_exists: IfExists = Field("fail", description="what to do where output_dir exists")
 
 
@@ -60,9 +65,9 @@ def main(config: FoldConfig) -> None:
         )
     run = Run(output, command="merge.fold", config=config, inputs=[adapter], if_exists=config.if_exists)
     with run, staged(run.path) as folder:
-        folded = fold(adapter, folder, config.device)
-        checked = check_checkpoint(folder)
-        run.note(**folded._asdict())
+        folded = fold(adapter, folder, config.device, config.max_shard_size)
+        checked = check_checkpoint(folder, require_stop=config.require_stop, max_new_tokens=config.max_new_tokens)
+        run.note(**folded._asdict(), trial_stopped=checked.stopped_by_itself)
     say(f"{output}: full weights in {folded.dtype}; logits as base + adapter within {folded.fold_error:.1e}")
     say(describe(output, checked))
 
@@ -77,7 +82,7 @@ def adapter_folder(adapter: str) -> Path:
     return folder
 
 
-def fold(adapter: Path, folder: Path, device: str = "cpu") -> Folded:
+def fold(adapter: Path, folder: Path, device: str = "cpu", max_shard_size: str = "5GB") -> Folded:
     """Write base + adapter as a plain checkpoint into the empty ``folder``, with the adapter's tokenizer and side files.
 
     Merging is done in float32 and rounded once. Raises ModelError where the adapter changes nothing, where the merged
@@ -86,6 +91,7 @@ def fold(adapter: Path, folder: Path, device: str = "cpu") -> Folded:
     tokenizer = load_tokenizer(adapter)
     dtype = stored_dtype(local_folder(base_of(adapter)))
     model = load_model(adapter, torch.float32, device)
+    check_rows(f"adapter {adapter}", tokenizer, model.config)
     ids = torch.tensor([tokenizer(_TEXT)["input_ids"]], device=model.device)
     wanted = _logits(model, ids)
     with model.disable_adapter():
@@ -98,7 +104,7 @@ def fold(adapter: Path, folder: Path, device: str = "cpu") -> Folded:
     fold_error = _checked(_logits(model, ids), wanted, f"folding {adapter}")
     _round(model, dtype)
     rounded = _logits(model, ids)
-    model.to(dtype).save_pretrained(folder)
+    model.to(dtype).save_pretrained(folder, max_shard_size=max_shard_size)
     del model
     reload_error = _checked(_logits(load_model(folder, torch.float32, device), ids), rounded, f"reloading {adapter}")
     _side_files(adapter, folder, stop_token_id(tokenizer))
@@ -115,8 +121,15 @@ def fold(adapter: Path, folder: Path, device: str = "cpu") -> Folded:
 
 
 def stored_dtype(model: Path) -> torch.dtype:
-    """The dtype of a checkpoint's largest tensor, as its file has it (a config may say another)."""
+    """The dtype of a checkpoint's largest tensor, as its file has it (a config may say another). Raises ModelError where
+    that is quantized.
+    """
     largest = max(read_headers(model).values(), key=lambda header: math.prod(header.shape))
+    if not largest.is_float:
+        raise ModelError(
+            f"base {model} is quantized ({largest.dtype}); write the model that it was made from as "
+            f"base_model_name_or_path into {ADAPTER_CONFIG}"
+        )
     return getattr(torch, largest.dtype)
 
 

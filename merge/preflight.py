@@ -1,6 +1,5 @@
 """Whether models can be merged, from their configs, tokenizers and weight headers alone: before any weight loads."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import Any
 from transformers import AutoConfig
 
 from core.errors import ConfigError, ModelError
-from core.prompt_spec import FILE as PROMPT_SPEC
+from core.progress import warn
 from core.prompt_spec import load_prompt_spec
-from core.run import fingerprint, shown_path
+from merge.bases import check_base, check_one_base
 from merge.headers import Header, read_headers
-from merge.recipe import MergeConfig
+from merge.recipe import BASE, MergeConfig, base_is_second
 from merge.source import local_folder
 from merge.vocabulary import chat_template, check_vocabulary
 from train.load import base_of, check_model, is_adapter
@@ -57,13 +56,21 @@ def read_source(name: str, model: str) -> Source:
         config = AutoConfig.from_pretrained(weights)
     except (OSError, ValueError) as error:
         raise ModelError(f"{name}: the config of {weights} cannot be read ({error}); copy the whole model") from None
-    return Source(name, folder, weights, read_headers(weights), config)
+    headers = read_headers(weights)
+    if folder != weights:
+        # An adapter may bring embeddings of its own, with more rows than its base has.
+        own = {tensor.removeprefix("base_model.model."): header for tensor, header in read_headers(folder).items()}
+        headers |= {tensor: headers[tensor]._replace(shape=own[tensor].shape) for tensor in headers.keys() & own.keys()}
+    source = Source(name, folder, weights, headers, config)
+    _check_floats(source)
+    return source
 
 
 def check_alike(config: MergeConfig, sources: Mapping[str, Source]) -> None:
     """Refuse inputs that do not belong together: same vocabulary, configuration, tensors, base; one template and prompt.
 
-    The base may lack a chat template. Raises ModelError, or ConfigError where ``tokenizer_from`` has to choose.
+    The base may lack a chat template. Raises ModelError, or ConfigError where ``tokenizer_from`` has to choose or the base
+    is not the one that an expert was tuned from.
     """
     experts = [sources[name] for name in config.experts]
     first, *others = sources.values()
@@ -71,9 +78,8 @@ def check_alike(config: MergeConfig, sources: Mapping[str, Source]) -> None:
     for other in others:
         check_vocabulary(first.name, first.tokenizer, other.name, other.tokenizer)
     check_tensors(sources)
+    _check_bases(config, sources)
     for expert in experts:
-        if config.base_model is not None:
-            _check_base(expert, config.base_model)
         if chat_template(expert.tokenizer) is None:
             raise ModelError(
                 f"expert {expert.name} ({expert.folder}) has no chat template, so it cannot be prompted as a judge; "
@@ -93,12 +99,6 @@ def check_tensors(sources: Mapping[str, Source]) -> None:
         _check_shapes(first, other)
 
 
-def recorded_base(folder: Path) -> str | None:
-    """The model that a judge was tuned from, as train.sft noted it in judge.json; None where it did not."""
-    path = folder / PROMPT_SPEC
-    return json.loads(path.read_text(encoding="utf-8")).get("base_model") if path.is_file() else None
-
-
 def expected_shapes(source: Source) -> dict[str, tuple[int, ...]]:
     """Shape of each tensor that a checkpoint has to hold. A head tied to the embeddings may be stored or not."""
     tied = getattr(source.config, "tie_word_embeddings", False)
@@ -107,19 +107,33 @@ def expected_shapes(source: Source) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _check_base(expert: Source, base: str) -> None:
-    """A change is measured from the checkpoint that was tuned: from any other (pretrained for Instruct) it is noise."""
-    tuned = base_of(expert.folder) if expert.is_adapter else recorded_base(expert.folder)
-    if tuned is None or shown_path(tuned) == shown_path(base):
+def warn_of_dtypes(sources: Mapping[str, Source], dtype: str) -> None:
+    """Say which inputs are stored in another dtype than the merge computes in."""
+    others: dict[str, list[str]] = {}
+    for source in sources.values():
+        stored = {header.dtype for header in source.headers.values() if header.is_float}
+        if stored != {dtype}:
+            others.setdefault(", ".join(sorted(stored)), []).append(source.name)
+    for stored_in, names in others.items():
+        warn(f"{', '.join(names)}: stored in {stored_in}, converted to {dtype} before the merge")
+
+
+def _check_bases(config: MergeConfig, sources: Mapping[str, Source]) -> None:
+    folders = {name: sources[name].folder for name in config.experts}
+    if config.base_model is None or base_is_second(config):
+        check_one_base(folders if config.base_model is None else {**folders, BASE: sources[BASE].folder})
         return
-    if Path(tuned).is_dir() and Path(base).is_dir():
-        same = fingerprint(tuned) == fingerprint(base)
-    else:
-        same = "/" not in tuned or Path(base).is_dir()  # a folder may hold what the Hub has under another name
-    if not same:
-        raise ConfigError(
-            f"expert {expert.name} was tuned from {tuned}, but base_model is {base}; set base_model to the former (or, "
-            f"where they are one model, correct base_model in {expert.folder}/{PROMPT_SPEC})"
+    for name, folder in folders.items():
+        check_base(name, folder, config.base_model)
+
+
+def _check_floats(source: Source) -> None:
+    """Quantized weights have no arithmetic that a merge could use."""
+    packed = sorted(name for name, header in source.headers.items() if name.endswith("weight") and not header.is_float)
+    if packed or getattr(source.config, "quantization_config", None):
+        what = f"{packed[0]} is {source.headers[packed[0]].dtype}" if packed else "its config says so"
+        raise ModelError(
+            f"{source.name} ({source.folder}) is quantized ({what}); merge the float weights it was made from"
         )
 
 

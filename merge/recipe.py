@@ -10,14 +10,16 @@ from typing import Annotated, Any, Literal
 
 from mergekit import merge_methods
 from mergekit.common import ModelPath, ModelReference
-from mergekit.config import MergeConfiguration
-from mergekit.merge_methods.base import BasePolicy, MergeMethodSpec
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from mergekit.config import MergeConfiguration, ParameterSetting, evaluate_setting
+from mergekit.merge_methods.base import BasePolicy, MergeMethodSpec, ParameterSpec
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator, model_validator
 
 from core.config import CommandConfig, IfExists, check_known
 from core.errors import ConfigError
+from merge.shards import ShardSize
 
 BASE = "base_model"
+Dtype = Literal["bfloat16", "float16", "float32"]
 
 
 class Expert(BaseModel):
@@ -28,6 +30,7 @@ class Expert(BaseModel):
     model: str
     weight: float | None = Field(None, allow_inf_nan=False)
     density: float | None = Field(None, gt=0, le=1)
+    parameters: dict[str, Any] = Field(default_factory=dict)
 
 
 def _expert(value: Any) -> Any:
@@ -39,7 +42,8 @@ class MergeConfig(CommandConfig):
 
     merge_method: str = Field(description="linear, ties, dare_ties, or any other method of mergekit by its name")
     experts: dict[str, Annotated[Expert, BeforeValidator(_expert)]] = Field(
-        description="language: folder, Hub id or adapter folder; or language: {model, weight, density}", min_length=1
+        description="language: folder, Hub id or adapter; or language: {model, weight, density, parameters}",
+        min_length=1,
     )
     base_model: str | None = Field(
         None, description="the very checkpoint the experts were tuned from (TIES, DARE, ...)"
@@ -49,11 +53,15 @@ class MergeConfig(CommandConfig):
     parameters: dict[str, Any] = Field(
         default_factory=dict, description="the method's own, such as normalize, int8_mask"
     )
-    dtype: Literal["bfloat16", "float16", "float32"] = Field("bfloat16", description="of the arithmetic and the output")
+    dtype: Dtype = Field("bfloat16", description="of the arithmetic, and of the output unless out_dtype is given")
+    out_dtype: Dtype | None = Field(None, description="of the output where it is not that of the arithmetic")
     tokenizer_from: str | None = Field(
         None, description="expert whose tokenizer, chat template, generation config and judge.json are taken; first one"
     )
     device: str = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto")
+    max_shard_size: ShardSize = Field("5GB", description="largest weight file of the output")
+    require_stop: bool = Field(False, description="refuse a merge whose trial verdict does not end by itself")
+    max_new_tokens: int | None = Field(None, ge=1, description="longest trial verdict; as in train.check")
     seed: int = Field(42, description="of methods that draw at random (DARE, DELLA)")
     output_dir: str = Field(description="folder of the merged model")
     if_exists: IfExists = Field("fail", description="what to do where output_dir exists")
@@ -77,14 +85,18 @@ class MergeConfig(CommandConfig):
         """Name of the expert whose tokenizer and side files are taken."""
         return self.tokenizer_from or next(iter(self.experts))
 
-    def settings(self, name: str) -> dict[str, float]:
-        """Weight and density of an expert, its own or else the recipe's."""
+    def settings(self, name: str) -> dict[str, Any]:
+        """Weight, density and parameters of an expert, its own or else the recipe's."""
         expert = self.experts[name]
         given = {
             "weight": self.weight if expert.weight is None else expert.weight,
             "density": self.density if expert.density is None else expert.density,
         }
-        return {key: value for key, value in given.items() if value is not None}
+        return {key: value for key, value in given.items() if value is not None} | expert.parameters
+
+    @property
+    def written_dtype(self) -> Dtype:
+        return self.out_dtype or self.dtype
 
 
 def check_method(config: MergeConfig) -> None:
@@ -100,15 +112,23 @@ def check_method(config: MergeConfig) -> None:
         given = config.settings(expert)
         if unknown := sorted(given.keys() - takes.keys()):
             raise ConfigError(f"{unknown[0]}: {config.merge_method} takes none; leave it out")
+        _check_values(config.merge_method, {**config.parameters, **given}, takes)
         for name, parameter in takes.items():
             if parameter.required and name not in {**given, **config.parameters}:
                 where = "weight" if name == "weight" else f"parameters.{name}"
                 raise ConfigError(f"{config.merge_method} needs {name} (expert {expert} has none); set {where}")
     normalized = config.parameters.get("normalize", "normalize" in takes and takes["normalize"].default)
-    total = math.fsum(config.settings(expert).get("weight", 1.0) for expert in config.experts)
-    if normalized and abs(total) < 1e-8:
-        raise ConfigError(f"the weights sum to {total:g} and cannot be normalised; set others, or normalize: false")
+    weights = [config.settings(expert).get("weight", 1.0) for expert in config.experts]
+    if normalized and all(isinstance(weight, int | float) for weight in weights) and abs(math.fsum(weights)) < 1e-8:
+        raise ConfigError(
+            f"the weights sum to {math.fsum(weights):g} and cannot be normalised; set others, or normalize: false"
+        )
     _check_inputs(config, spec)
+
+
+def base_is_second(config: MergeConfig) -> bool:
+    """Whether ``base_model`` is the other of exactly two models (slerp) and not what the experts were tuned from."""
+    return config.base_model is not None and _spec(config.merge_method).contract.max_inputs == 2
 
 
 def uses_base(config: MergeConfig) -> bool:
@@ -137,6 +157,7 @@ def mergekit_config(
             "base_model": _reference(folders[BASE]) if uses_base(config) else None,
             "parameters": config.parameters or None,
             "dtype": config.dtype,
+            "out_dtype": config.written_dtype,  # said in any case: some methods return float32
         }
     )
 
@@ -149,6 +170,18 @@ def _reference(folder: Path) -> ModelReference:
 def _spec(method: str) -> MergeMethodSpec:
     check_known(method, [known.spec.name for known in merge_methods.registered_methods()], "merge_method ")
     return merge_methods.get(method).spec
+
+
+def _check_values(method: str, given: Mapping[str, Any], takes: Mapping[str, ParameterSpec]) -> None:
+    for name, value in given.items():
+        try:
+            setting = TypeAdapter(ParameterSetting).validate_python(value)
+            evaluate_setting("", setting, validate=takes[name].validate)
+        except (ValueError, RuntimeError):
+            kind = getattr(takes[name].value_type, "__name__", takes[name].value_type)
+            raise ConfigError(
+                f"{name} is {value!r}; {method} takes {kind}, or a list of them over the layers"
+            ) from None
 
 
 def _check_inputs(config: MergeConfig, spec: MergeMethodSpec) -> None:

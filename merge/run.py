@@ -10,23 +10,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import yaml
 from mergekit.io.tasks import LoaderCache
 from mergekit.merge import run_merge
 from mergekit.options import MergeOptions
 
-from core import prompt_spec
 from core.chat import stop_token_id
 from core.config import run_command
-from core.errors import ModelError
+from core.errors import ConfigError, ModelError
 from core.progress import say
 from core.run import Run, shown_path
 from merge.check import check_written
 from merge.fold import fold
-from merge.preflight import Source, check_alike, check_tensors, read_source
+from merge.preflight import Source, check_alike, check_tensors, read_source, warn_of_dtypes
 from merge.recipe import BASE, MergeConfig, check_method, mergekit_config
-from merge.side_files import TOKENIZER_FILES, copy_side_files, write_generation_config
+from merge.shards import shard_bytes
+from merge.side_files import TOKENIZER_FILES, copy_side_files, write_generation_config, write_judge_json
+from merge.source import hub_commit
 from merge.staging import keep_inputs, staged
 from merge.unchanged import unchanged_filters
 from train.check import check_weights, describe
@@ -38,19 +40,15 @@ ECHO = "merge.yaml"
 def main(config: MergeConfig) -> None:
     """Check, fold what is an adapter, merge, check again. Raises ConfigError, ModelError and RunFolderError."""
     check_method(config)
-    sources = read_sources(config)
-    check_alike(config, sources)
+    seconds: dict[str, float] = {}
+    with _timed("check", seconds):
+        sources = read_sources(config)
+        check_alike(config, sources)
+        warn_of_dtypes(sources, config.dtype)
     inputs = [folder for source in sources.values() for folder in {source.folder, source.weights}]
     keep_inputs(Path(config.output_dir), inputs)
-    run = Run(
-        config.output_dir,
-        command="merge.run",
-        config=config,
-        inputs=inputs,
-        if_exists=config.if_exists,
-        seed=config.seed,
-    )
-    seconds: dict[str, float] = {}
+    pinned = revisions(sources)
+    run = Run(config.output_dir, "merge.run", config, inputs, config.if_exists, config.seed)
     with run, staged(run.path) as folder, TemporaryDirectory(dir=run.path, prefix=".folded-") as spare:
         with _timed("fold", seconds):
             sources = fold_adapters(config, sources, Path(spare))
@@ -59,9 +57,16 @@ def main(config: MergeConfig) -> None:
         with _timed("merge", seconds):
             merge(config, sources, folder)
         with _timed("check", seconds):
-            finish(config, sources, folder)
-            checked = check_written(folder, sources[config.donor], config.dtype)
-        run.note(seconds=seconds)
+            tokenizer = finish(config, sources, folder, pinned)
+            checked = check_written(
+                folder,
+                sources[config.donor],
+                config.written_dtype,
+                tokenizer,
+                config.require_stop,
+                config.max_new_tokens,
+            )
+        run.note(seconds=seconds, revisions=pinned, trial_stopped=checked.stopped_by_itself)
     say(describe(config.output_dir, checked))
 
 
@@ -71,6 +76,11 @@ def read_sources(config: MergeConfig) -> dict[str, Source]:
     if config.base_model is not None:
         models[BASE] = config.base_model
     return {name: read_source(name, model) for name, model in models.items()}
+
+
+def revisions(sources: Mapping[str, Source]) -> dict[str, str]:
+    """``owner/name@commit`` of every input that came from the Hub."""
+    return {name: commit for name, source in sources.items() if (commit := hub_commit(source.folder))}
 
 
 def fold_adapters(config: MergeConfig, sources: Mapping[str, Source], spare: Path) -> dict[str, Source]:
@@ -100,6 +110,7 @@ def merge(config: MergeConfig, sources: Mapping[str, Source], folder: Path) -> N
     options = MergeOptions(
         device=config.device,
         random_seed=config.seed,
+        out_shard_size=shard_bytes(config.max_shard_size),
         copy_tokenizer=False,
         write_model_card=False,
         quiet=not sys.stderr.isatty(),
@@ -110,30 +121,44 @@ def merge(config: MergeConfig, sources: Mapping[str, Source], folder: Path) -> N
     )
     try:
         run_merge(mergekit_config(config, folders, unchanged), str(folder), options)
+    except ValueError as error:  # such as DELLA's epsilon against its density, known to its own code alone
+        raise ConfigError(f"{config.merge_method}: {' '.join(str(error).split())}; correct the recipe") from None
     finally:
         # mergekit keeps every input open by its path, and would take old weights for new ones of the same name.
         LoaderCache().loaders.clear()
 
 
-def finish(config: MergeConfig, sources: Mapping[str, Source], folder: Path) -> None:
-    """Everything beside the weights: the chosen expert's config and side files, all stop tokens, the recipe."""
+def finish(
+    config: MergeConfig, sources: Mapping[str, Source], folder: Path, pinned: Mapping[str, str] | None = None
+) -> Any:
+    """Everything beside the weights: the chosen expert's config and side files, all stop tokens, the recipe.
+
+    ``pinned`` is what ``revisions`` says of the inputs. Returns the written model's tokenizer.
+    """
     donor = sources[config.donor]
+    experts = {name: sources[name].folder for name in config.experts}
     # mergekit takes the config of whichever model comes first in a set.
-    donor.config.dtype = config.dtype
+    donor.config.dtype = config.written_dtype
     donor.config.save_pretrained(folder)
-    copy_side_files(donor.folder, folder, (*TOKENIZER_FILES, prompt_spec.FILE))
-    experts = [sources[name].folder for name in config.experts]
-    write_generation_config(folder, donor.folder, experts, stop_token_id(load_tokenizer(folder)))
-    (folder / ECHO).write_text(recipe_text(config), encoding="utf-8")
+    copy_side_files(donor.folder, folder, TOKENIZER_FILES)
+    write_judge_json(folder, donor.folder, experts)
+    tokenizer = load_tokenizer(folder)
+    write_generation_config(folder, donor.folder, list(experts.values()), stop_token_id(tokenizer))
+    (folder / ECHO).write_text(recipe_text(config, pinned), encoding="utf-8")
+    return tokenizer
 
 
-def recipe_text(config: MergeConfig) -> str:
-    """The recipe as YAML, without the fields of this run and without absolute paths."""
-    values = config.model_dump(mode="json", exclude_none=True, exclude={"output_dir", "if_exists", "device"})
-    for expert in values["experts"].values():
-        expert["model"] = shown_path(expert["model"])
-    if BASE in values:
-        values[BASE] = shown_path(values[BASE])
+def recipe_text(config: MergeConfig, pinned: Mapping[str, str] | None = None) -> str:
+    """The recipe as YAML, without the fields of this run and without absolute paths; ``pinned`` has Hub ids with commit."""
+    run_fields = {"output_dir", "if_exists", "device", "require_stop", "max_new_tokens"}
+    values = config.model_dump(mode="json", exclude_none=True, exclude=run_fields)
+    shown = {name: shown_path(expert.model) for name, expert in config.experts.items()} | dict(pinned or {})
+    for name, expert in values["experts"].items():
+        expert["model"] = shown[name]
+        if not expert["parameters"]:
+            del expert["parameters"]
+    if config.base_model is not None:
+        values[BASE] = shown.get(BASE, shown_path(config.base_model))
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
 

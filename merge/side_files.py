@@ -2,23 +2,28 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from core.jsonl import write_json
+from core.prompt_spec import FILE
 
 GENERATION_CONFIG = "generation_config.json"
+MORE_TEMPLATES = "additional_chat_templates"
 TOKENIZER_FILES = (
     "tokenizer_config.json", "tokenizer.json", "tokenizer.model", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "vocab.txt", "merges.txt", "chat_template.jinja", "chat_template.json",
+    MORE_TEMPLATES,
 )  # fmt: skip
 
 
 def copy_side_files(source: Path, target: Path, files: Sequence[str]) -> None:
-    """Copy those of ``files`` that the source has."""
+    """Copy those of ``files`` (or folders) that the source has."""
     for name in files:
-        if (source / name).is_file():
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name, copy_function=shutil.copyfile)
+        elif (source / name).is_file():
             shutil.copyfile(source / name, target / name)
 
 
@@ -36,6 +41,16 @@ def write_generation_config(target: Path, source: Path, models: Sequence[Path], 
         given = own or {name: config[name] for name in ("bos_token_id", "pad_token_id") if name in config}
         write_json({**given, "eos_token_id": stops}, target / GENERATION_CONFIG)
     return stops
+
+
+def write_judge_json(target: Path, donor: Path, experts: Mapping[str, Path]) -> None:
+    """Give ``target`` the donor's judge.json, with the languages of all experts (name → folder) instead of its own.
+
+    An expert that records no languages stands for the one that it is named by. Nothing where the donor has no judge.json.
+    """
+    if own := _read(donor / FILE):
+        languages = [code for name, folder in experts.items() for code in _read(folder / FILE).get("languages", [name])]
+        write_json({**own, "languages": list(dict.fromkeys(languages))}, target / FILE)
 
 
 def _stops(folder: Path) -> set[int]:

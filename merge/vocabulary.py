@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from transformers import AutoTokenizer
 
 from core.errors import ModelError
-from merge.side_files import TOKENIZER_FILES
+from merge.side_files import MORE_TEMPLATES, TOKENIZER_FILES
 
 _TEMPLATE = "chat_template.jinja"
 _SHOWN = 10
@@ -30,8 +31,26 @@ def check_vocabulary(one: str, folder: Path, other: str, other_folder: Path) -> 
         )
 
 
-def chat_template(folder: Path) -> str | dict[str, str] | None:
-    """The chat template that a tokenizer folder stores, read as transformers does, or None."""
+def check_rows(what: str, tokenizer: Any, config: Any) -> None:
+    """Refuse a tokenizer with tokens that a model has no row for, as where tokens were added and embeddings not saved.
+
+    Raises ModelError.
+    """
+    tokens, rows = max(tokenizer.get_vocab().values()) + 1, config.get_text_config().vocab_size
+    if tokens > rows:
+        raise ModelError(
+            f"{what} has a tokenizer of {tokens} tokens, its model only {rows}; save the embeddings with it when tokens are "
+            "added (peft: modules_to_save), or take back its base's tokenizer"
+        )
+
+
+def chat_template(folder: Path) -> Any:
+    """What a tokenizer folder stores as chat template, byte for byte: one text, several by name, or None."""
+    named = {file.stem: file.read_bytes().decode() for file in sorted((folder / MORE_TEMPLATES).glob("*.jinja"))}
+    return {"default": _first_template(folder), **named} if named else _first_template(folder)
+
+
+def _first_template(folder: Path) -> Any:
     if (folder / _TEMPLATE).is_file():
         return (folder / _TEMPLATE).read_bytes().decode()
     for name in ("chat_template.json", "tokenizer_config.json"):

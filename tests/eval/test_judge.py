@@ -16,11 +16,13 @@ from core.errors import ConfigError, DataError, RunFolderError
 from core.jsonl import read_jsonl, write_jsonl
 from core.records import JudgeRecord, Prediction, read_rows, write_records
 from core.run import read_manifest
-from eval.grading import batches, fit_records, prompt_spec
+from eval.backends.transformers import TransformersBackend
+from eval.grading import fit_records, prompt_spec
 from eval.judge import GradedVerdict, Judge, JudgeConfig, main, sample
 from eval.steering.directions import Directions
 from tests.conftest import REPO
 from tests.eval.pico_judge import RECORDS, SPEC, record
+from train.generation import batches
 from train.load import load_tokenizer
 
 GOLD = [one.score for one in RECORDS]
@@ -254,7 +256,8 @@ def test_an_adapter_folder_judges_without_folding(judge_folder: Path, tmp_path: 
     adapted = Judge.from_pretrained(adapter, dtype="float32", device="cpu", max_new_tokens=24)
     rows = adapted.grade_records(RECORDS)
     assert adapted.name == "adapter"
-    assert adapted.backend.model.get_base_model().generation_config.max_new_tokens == 24
+    briefly = TransformersBackend(adapted.backend.model, adapted.backend.tokenizer, max_new_tokens=2)
+    assert Judge(briefly, SPEC, "briefly").grade_records(RECORDS)[0].raw == "good feedback"  # two tokens
     assert [row.score for row in rows] == GOLD
     assert rows[0].expected_score == pytest.approx(plain[0].expected_score, abs=1e-2)
     assert rows[0].expected_score != plain[0].expected_score  # its logits are recorded, not the base's

@@ -370,6 +370,14 @@ def wrong_folders(root: Path) -> Iterator[tuple[Path, str]]:
     with Run(root / "empty", "eval.agree", {}):
         pass
     yield root / "empty", "metrics.json cannot be read"
+    for text in ("{}", "[]"):
+        with Run(root / text, "eval.agree", {}) as run:
+            (run.path / "metrics.json").write_text(text)
+        yield root / text, "metrics.json lacks baselines, comparisons, judges, notes"
+    with Run(root / "bare", "eval.agree", {}):
+        pass
+    (root / "bare" / "manifest.json").write_text('{"command": "eval.agree", "status": "done"}')
+    yield root / "bare", "manifest.json lacks config, ended, git"
 
 
 def test_wrong_run_folders_are_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -89,6 +89,30 @@ def test_tied_embeddings_stay_tied(tmp_path: Path) -> None:
     torch.testing.assert_close(logits(AutoModelForCausalLM.from_pretrained(output)), logits(with_adapter(base, source)))
 
 
+def test_a_head_trained_apart_from_tied_embeddings_is_kept(tmp_path: Path) -> None:
+    """The base ties its head to the embeddings; the adapter brings a head of its own, which a tied config would not load."""
+    base = pico.save(tmp_path / "base", "gemma3", tie_word_embeddings=True)
+    source = adapter(tmp_path / "hi", base, modules_to_save=["lm_head"])
+    file = source / "adapter_model.safetensors"
+    weights = load_file(file)
+    (head,) = (name for name in weights if "lm_head" in name)
+    save_file({**weights, head: weights[head] + 0.1 * torch.randn_like(weights[head])}, file)
+    wanted = logits(with_adapter(base, source))
+    output = folded(source, tmp_path)
+    torch.testing.assert_close(logits(AutoModelForCausalLM.from_pretrained(output)), wanted)
+    assert read(output / "config.json")["tie_word_embeddings"] is False
+
+
+def test_shards_are_of_the_size_asked_for_and_match_their_index(tmp_path: Path) -> None:
+    source = adapter(tmp_path / "hi", judge(tmp_path / "base"))
+    output = tmp_path / "full"
+    main(FoldConfig(adapter=str(source), output_dir=str(output), max_shard_size="40KB"))
+    shards = {name: shard.name for shard in output.glob("model-*.safetensors") for name in load_file(shard)}
+    assert len(set(shards.values())) > 2
+    assert shards == read(output / "model.safetensors.index.json")["weight_map"]
+    assert not (output / "model.safetensors").exists()
+
+
 def test_an_adapter_without_a_tokenizer_takes_its_bases(tmp_path: Path) -> None:
     base = judge(tmp_path / "base")
     source = adapter(tmp_path / "hi", base)
@@ -108,6 +132,7 @@ def test_the_adapters_own_folder_and_any_with_an_adapter_are_refused(tmp_path: P
         source: "is or holds the input",
         source / ".." / "hi": "is or holds the input",
         other: "holds an adapter",
+        source / "checkpoint-4" / "full": "is inside the input",
     }
     for output, message in refusals.items():
         with pytest.raises(RunFolderError, match=message):
@@ -123,9 +148,10 @@ def test_an_adapter_that_does_nothing_or_is_broken_is_refused(tmp_path: Path) ->
     zero = {name: value * 0 if "lora_B" in name else value for name, value in weights.items()}
     nan = {name: value * float("nan") if "lora_B" in name else value for name, value in weights.items()}
     prefixed = {f"x.{name}": value for name, value in weights.items()}
-    cases = [({}, "every lora_B is zero"), (zero, "every lora_B is zero"), (nan, "NaN"), (prefixed, "lacks")]
+    cases = [({}, "lacks 28 of 28 weights"), (zero, "every lora_B is zero"), (nan, "NaN"), (prefixed, "lacks")]
     for content, message in cases:
         save_file(content, file)
+        assert content or file.stat().st_size <= 40  # what ZeRO-3 wrote
         with pytest.raises(ModelError, match=message):
             folded(source, tmp_path)
         assert not (tmp_path / "full").exists()

@@ -102,7 +102,7 @@ def _without_config(folder: Path) -> None:
         (_without_weights, "has no weights"),
         (_without_config, "has no config.json"),
         (_cut, "cannot be read"),
-        (shutil.rmtree, "does not exist"),
+        (shutil.rmtree, "is neither a folder nor a Hub id"),
     ],
 )
 def test_a_broken_folder_is_refused(tmp_path: Path, damage: Any, message: str) -> None:
@@ -113,5 +113,5 @@ def test_a_broken_folder_is_refused(tmp_path: Path, damage: Any, message: str) -
 
 
 def test_a_name_that_the_hub_does_not_give_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="someone/no-such-judge is no folder here and cannot be had from the Hub"):
+    with pytest.raises(ModelError, match="someone/no-such-judge is no folder, and not in the Hub's cache"):
         compare(judge(tmp_path / "hi"), Path("someone/no-such-judge"))
