@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from transformers import AutoModelForCausalLM
 
 from core.config import exit_status
@@ -22,6 +23,7 @@ def in_child(work: Callable[[], int]) -> int:
     """Start ``work`` in a process of its own, which exits with what it returns; its id."""
     child = os.fork()
     if child == 0:
+        torch.set_num_threads(1)  # the parent's threads are not there, and a parallel sum would wait for them for ever
         try:
             os._exit(work())
         except BaseException:
