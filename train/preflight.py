@@ -24,6 +24,11 @@ def check_settings(arguments: Arguments) -> None:
         )
     if training.plan:
         return
+    if training.save_only_model and (arguments.judge.if_exists == "resume" or training.resume_from_checkpoint):
+        raise ConfigError(
+            "save_only_model keeps no optimizer in a checkpoint, so no training goes on from one to the same result; "
+            "leave save_only_model out, or start anew with if_exists: overwrite"
+        )
     if training.n_gpu > 1 and launcher.strategy == "single":
         raise ConfigError(
             f"one process sees {training.n_gpu} GPUs; start with accelerate launch, or choose one with CUDA_VISIBLE_DEVICES"

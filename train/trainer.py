@@ -1,17 +1,14 @@
 """trl's SFTTrainer as this project uses it: verdicts beside the loss, plain progress, no half-filled model card."""
 
-import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import trl.trainer.utils
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
-from transformers.trainer import TRAINER_STATE_NAME
 
 from core.progress import say
-from train.arguments import Arguments, TrainingArguments
+from train.arguments import Arguments
 from train.randomness import untouched_randomness
 from train.resumable import ResumableTrainer
 from train.validation import VerdictValidation
@@ -34,11 +31,6 @@ class JudgeTrainer(ResumableTrainer):
         if training.disable_tqdm:
             self.remove_callback(PrinterCallback)
             self.add_callback(PlainProgress())
-
-    def train(self, resume_from_checkpoint: Any = None, **kwargs: Any) -> Any:
-        if resume_from_checkpoint and (step := stopped_early(Path(resume_from_checkpoint), self.args)):
-            self.args.max_steps = step  # no step is left; transformers would do one more before it looks
-        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def compute_loss(self, *args: Any, **kwargs: Any) -> Any:
         if self.accelerator.device.type == "cpu":
@@ -66,15 +58,6 @@ class JudgeTrainer(ResumableTrainer):
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """None: a judge's card needs what merge.publish knows."""
-
-
-def stopped_early(checkpoint: Path, training: TrainingArguments) -> int | None:
-    """The step of a checkpoint at which early stopping ended its training; None where the training was to go on."""
-    state = json.loads((checkpoint / TRAINER_STATE_NAME).read_text(encoding="utf-8"))
-    waited = state.get("stateful_callbacks", {}).get("EarlyStoppingCallback", {}).get("attributes", {})
-    patience = training.early_stopping_patience
-    stopped = patience and waited.get("early_stopping_patience_counter", 0) >= patience
-    return int(state["global_step"]) if stopped else None
 
 
 class PlainProgress(TrainerCallback):

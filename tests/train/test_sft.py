@@ -164,6 +164,11 @@ WRONG = {
         {},
         "choose one by name with",
     ),
+    "resume without an optimizer": (
+        lambda folder: None,
+        {"save_only_model": "true", "if_exists": "resume"},
+        "save_only_model keeps no optimizer",
+    ),
     "all too long": (lambda folder: None, {"max_length": 600}, "none of the 16 training records fits max_length 600"),
 }
 

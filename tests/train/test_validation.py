@@ -20,7 +20,6 @@ from tests.core.records_for_tests import record
 from tests.train.pico_training import make_folder, records, train
 from train.arguments import TrainingArguments, parse_arguments
 from train.load import load_model, load_tokenizer
-from train.trainer import stopped_early
 from train.validation import VerdictValidation, check_best_metric, check_evaluation, deal, draw_by_language, measures
 
 SLOW = pytest.mark.slow
@@ -232,18 +231,6 @@ def test_early_stopping_waits_as_long_in_a_resumed_run(after: int, tmp_path: Pat
     resumed = watched(tmp_path, "crashed", if_exists="resume", **settings)
     assert json.loads((resumed / "trainer_state.json").read_text())["global_step"] == 6
     assert evaluations(resumed) == evaluations(whole)
-
-
-def test_a_stop_by_patience_is_told_from_the_end_of_training(tmp_path: Path) -> None:
-    arguments = TrainingArguments(output_dir=str(tmp_path), early_stopping_patience=2, report_to="none")
-    state: dict[str, Any] = {"global_step": 6, "stateful_callbacks": {}}
-    for waited, stopped in ((None, None), (1, None), (2, 6)):
-        if waited is not None:
-            state["stateful_callbacks"] = {
-                "EarlyStoppingCallback": {"attributes": {"early_stopping_patience_counter": waited}}
-            }
-        (tmp_path / "trainer_state.json").write_text(json.dumps(state))
-        assert stopped_early(tmp_path, arguments) == stopped
 
 
 @pytest.mark.parametrize(
