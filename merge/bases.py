@@ -14,7 +14,7 @@ from core.progress import warn
 from core.prompt_spec import FILE as PROMPT_SPEC
 from core.run import shown_path
 from merge.headers import read_headers
-from merge.source import hub_commit
+from merge.source import hub_id
 from train.load import base_of, is_adapter
 
 _CARD = "README.md"
@@ -64,9 +64,10 @@ def same_checkpoint(one: str, other: str) -> bool | None:
     """Whether two folders or Hub ids are one checkpoint: by their weights, or else by their names. None: cannot be told."""
     if Path(one).is_dir() and Path(other).is_dir():
         return _same_weights(Path(one), Path(other))
-    a, b = _identity(one), _identity(other)
+    ids = [hub_id(one), hub_id(other)]
+    a, b = (_name(found or shown_path(model)) for found, model in zip(ids, (one, other), strict=True))
     same_name = _last(a) == _last(b)
-    if _is_hub_id(a) and _is_hub_id(b):  # of two owners one may have copied the other's
+    if all(ids):  # of two owners one may have copied the other's
         return a == b or (None if same_name else False)
     return True if same_name else None
 
@@ -87,17 +88,8 @@ def _first_row(file: Path, name: str) -> torch.Tensor:
         return tensors.get_slice(name)[:1].float()
 
 
-def _identity(model: str) -> str:
-    """The Hub id that a folder of the Hub's cache or the embedded model has, or else the name as it may stand in a file."""
-    folder = Path(model)
-    if not folder.is_dir():
-        return model.partition("@")[0] if _is_hub_id(model.partition("@")[0]) else shown_path(model)
-    cached, origin = hub_commit(folder.resolve()), _mapping(folder / "origin.json", json.loads).get("hub_id")
-    return cached.partition("@")[0] if cached else str(origin or shown_path(folder))
-
-
-def _is_hub_id(name: str) -> bool:
-    return re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) is not None and not Path(name).is_dir()
+def _name(model: str) -> str:
+    return model.partition("@")[0]
 
 
 def _last(name: str) -> str:

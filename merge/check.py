@@ -1,27 +1,40 @@
-"""Whether a written checkpoint is what was asked for, reopened from disk: same tensors, one dtype, and a usable judge."""
+"""Whether inputs hold numbers, and whether a written checkpoint is what was asked for, reopened from disk."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from merge.preflight import Source, expected_shapes, read_source
-from merge.vocabulary import chat_template, check_rows
-from train.check import Checked, check_checkpoint
+from core.prompt import build_verdict
+from merge.preflight import Source, check_tensors, expected_shapes, read_source
+from merge.recipe import MergeConfig
+from merge.vocabulary import chat_template, check_rows, check_vocabulary
+from train.check import Checked, check_checkpoint, check_weights
+
+# With it the trial begins: what is asked of a merge is that it still ends its turn, not how long it writes before.
+_VERDICT = build_verdict("The response names three colours.", 5)
 
 
-def check_written(
-    folder: Path,
-    like: Source,
-    dtype: str,
-    tokenizer: Any,
-    require_stop: bool = False,
-    max_new_tokens: int | None = None,
-) -> Checked:
-    """Compare a model folder with the one it was made from, and check it as train.check does. Raises ModelError.
-
-    ``tokenizer`` is the folder's own, loaded once for all that needs it.
+def check_inputs(sources: Mapping[str, Source], values: bool = True) -> None:
+    """Once more after folding, and every value, unless told not to: NaN in an input is NaN in the merge. Raises ModelError
+    that names both.
     """
+    check_tensors(sources)
+    for name, source in sources.items():
+        try:
+            check_weights(source.folder, values)
+        except ModelError as error:
+            raise ModelError(f"{name}: {error}") from None
+
+
+def check_written(config: MergeConfig, sources: Mapping[str, Source], folder: Path, tokenizer: Any) -> Checked:
+    """Compare a merged folder with what it was made from, and check it as train.check does. Raises ModelError.
+
+    ``tokenizer`` is the chosen expert's, loaded once for all that needs it; the folder's files have to be equal to its.
+    """
+    like, dtype = sources[config.donor], config.written_dtype
     written = read_source("the written model", str(folder))
+    check_vocabulary(written.name, written.tokenizer, like.name, like.tokenizer)
     shapes, wanted = expected_shapes(written), expected_shapes(like)
     if shapes != wanted:
         name = min(name for name, _ in shapes.items() ^ wanted.items())
@@ -37,12 +50,20 @@ def check_written(
     if chat_template(written.tokenizer) != chat_template(like.tokenizer):
         raise ModelError(f"the chat template of the written model is not that of {like.name}")
     check_rows(str(like.folder), tokenizer, written.config)
+    whole = config.require_stop or config.max_new_tokens is not None
     try:
-        return check_checkpoint(folder, require_stop=require_stop, max_new_tokens=max_new_tokens, tokenizer=tokenizer)
+        return check_checkpoint(
+            folder,
+            require_stop=config.require_stop,
+            max_new_tokens=config.max_new_tokens,
+            tokenizer=tokenizer,
+            verdict=None if whole else _VERDICT,
+        )
     except ModelError as error:
         fault, _, _ = str(error).partition("; ")
         if not fault.endswith("NaN or infinity"):
             raise
+        check_inputs(sources)
         raise ModelError(
             f"{fault} though no input does: {dtype} is too narrow (take bfloat16), or the recipe's weights are too large"
         ) from None

@@ -65,8 +65,11 @@ def main(config: FoldConfig) -> None:
         )
     run = Run(output, command="merge.fold", config=config, inputs=[adapter], if_exists=config.if_exists)
     with run, staged(run.path) as folder:
-        folded = fold(adapter, folder, config.device, config.max_shard_size)
-        checked = check_checkpoint(folder, require_stop=config.require_stop, max_new_tokens=config.max_new_tokens)
+        tokenizer = load_tokenizer(adapter)
+        folded = fold(adapter, folder, config.device, config.max_shard_size, tokenizer)
+        checked = check_checkpoint(
+            folder, require_stop=config.require_stop, max_new_tokens=config.max_new_tokens, tokenizer=tokenizer
+        )
         run.note(**folded._asdict(), trial_stopped=checked.stopped_by_itself)
     say(f"{output}: full weights in {folded.dtype}; logits as base + adapter within {folded.fold_error:.1e}")
     say(describe(output, checked))
@@ -82,13 +85,16 @@ def adapter_folder(adapter: str) -> Path:
     return folder
 
 
-def fold(adapter: Path, folder: Path, device: str = "cpu", max_shard_size: str = "5GB") -> Folded:
-    """Write base + adapter as a plain checkpoint into the empty ``folder``, with the adapter's tokenizer and side files.
+def fold(
+    adapter: Path, folder: Path, device: str = "cpu", max_shard_size: str = "5GB", tokenizer: Any = None
+) -> Folded:
+    """Write base + adapter as a plain checkpoint into the empty ``folder``, with the adapter's tokenizer (``tokenizer``, where
+    it is loaded already) and side files.
 
     Merging is done in float32 and rounded once. Raises ModelError where the adapter changes nothing, where the merged
     logits are not those of base + adapter, and where the files do not give back what was written.
     """
-    tokenizer = load_tokenizer(adapter)
+    tokenizer = load_tokenizer(adapter) if tokenizer is None else tokenizer
     dtype = stored_dtype(local_folder(base_of(adapter)))
     model = load_model(adapter, torch.float32, device)
     check_rows(f"adapter {adapter}", tokenizer, model.config)

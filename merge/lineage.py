@@ -1,7 +1,6 @@
 """What a judge was made of, with every model by its Hub id: a path of this machine means nothing to those who read a card."""
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,10 @@ from core.run import read_manifest
 from merge.bases import recorded_base
 from merge.recipe import BASE
 from merge.run import ECHO
-from merge.source import hub_commit
+from merge.source import hub_id
 from train.load import ADAPTER_CONFIG, ADAPTER_WEIGHTS, is_adapter
 
-HUB_ID = r"[\w-][\w.-]*/[\w.-]+"
 UNPUBLISHED = "unpublished"
-# What a relative path begins with that looks like a Hub id, where the folder is no longer there.
-_FOLDERS = ("runs", "data", "models", "checkpoints", "outputs")
 
 
 @dataclass(frozen=True)
@@ -90,19 +86,6 @@ def _merge_lineage(
     models = {name: {**recipe["experts"][name], "model": one or UNPUBLISHED} for name, one in known.items()}
     shown = {**recipe, "experts": models} | ({BASE: tuned} if recipe.get(BASE) else {})
     return Lineage("merge", tuned, known, experts, shown)
-
-
-def hub_id(model: str, local: Collection[str] = ()) -> str | None:
-    """The Hub id (with its revision, where one is named) that a model in a record has; None for a folder of this machine.
-
-    A folder of the Hub's cache has one. ``local`` are the folders that the record calls inputs.
-    """
-    if cached := hub_commit(Path(model)):
-        return cached
-    looks_so = re.fullmatch(rf"{HUB_ID}(?:@[\w.-]+)?", model) is not None
-    if not looks_so or model in local or Path(model).is_dir() or model.split("/")[0] in _FOLDERS:
-        return None
-    return model
 
 
 def trained_languages(folder: Path) -> list[str]:

@@ -30,8 +30,9 @@ from merge.card_prompt import snippet
 from merge.card_results import read_evaluation
 from merge.card_training import training_text
 from merge.licences import Licence, check_name, licence_of
-from merge.lineage import HUB_ID, Lineage, read_lineage, trained_languages
+from merge.lineage import Lineage, read_lineage, trained_languages
 from merge.payload import REPLACES, lay_out, left_out
+from merge.source import HUB_ID
 from train.check import check_checkpoint, describe
 from train.load import load_tokenizer
 

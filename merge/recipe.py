@@ -19,6 +19,8 @@ from core.errors import ConfigError
 from merge.shards import ShardSize
 
 BASE = "base_model"
+# Fields that say how one merge is run, not what is merged.
+_OF_THE_RUN = {"output_dir", "if_exists", "device", "require_stop", "max_new_tokens"}
 Dtype = Literal["bfloat16", "float16", "float32"]
 
 
@@ -61,7 +63,11 @@ class MergeConfig(CommandConfig):
     device: str = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto")
     max_shard_size: ShardSize = Field("5GB", description="largest weight file of the output")
     require_stop: bool = Field(False, description="refuse a merge whose trial verdict does not end by itself")
-    max_new_tokens: int | None = Field(None, ge=1, description="longest trial verdict; as in train.check")
+    max_new_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="longest trial verdict, in tokens; null: a given one has to be ended, 512 with require_stop",
+    )
     seed: int = Field(42, description="of methods that draw at random (DARE, DELLA)")
     output_dir: str = Field(description="folder of the merged model")
     if_exists: IfExists = Field("fail", description="what to do where output_dir exists")
@@ -104,8 +110,7 @@ def check_method(config: MergeConfig) -> None:
 
     Raises ConfigError.
     """
-    spec = _spec(config.merge_method)
-    takes = {parameter.name: parameter for parameter in (*spec.shared_parameters, *spec.input_parameters)}
+    takes = method_parameters(config.merge_method)
     for name in config.parameters:
         check_known(name, takes, f"parameters: {config.merge_method}'s ")
     for expert in config.experts:
@@ -123,7 +128,22 @@ def check_method(config: MergeConfig) -> None:
         raise ConfigError(
             f"the weights sum to {math.fsum(weights):g} and cannot be normalised; set others, or normalize: false"
         )
-    _check_inputs(config, spec)
+    _check_inputs(config, _spec(config.merge_method))
+
+
+def method_parameters(method: str) -> dict[str, ParameterSpec]:
+    """What a method takes, by name. Raises ConfigError for an unknown method."""
+    spec = _spec(method)
+    return {parameter.name: parameter for parameter in (*spec.shared_parameters, *spec.input_parameters)}
+
+
+def recipe_values(config: MergeConfig) -> dict[str, Any]:
+    """The recipe as plain values that make the same one again, without the fields of one run."""
+    values = config.model_dump(mode="json", exclude_none=True, include=set(MergeConfig.model_fields) - _OF_THE_RUN)
+    for expert in values["experts"].values():
+        if not expert["parameters"]:
+            del expert["parameters"]
+    return values
 
 
 def base_is_second(config: MergeConfig) -> bool:

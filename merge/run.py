@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import yaml
 from mergekit.io.tasks import LoaderCache
@@ -19,19 +18,19 @@ from mergekit.options import MergeOptions
 
 from core.chat import stop_token_id
 from core.config import run_command
-from core.errors import ConfigError, ModelError
+from core.errors import ConfigError
 from core.progress import say
 from core.run import Run, shown_path
-from merge.check import check_written
+from merge.check import check_inputs, check_written
 from merge.fold import fold
-from merge.preflight import Source, check_alike, check_tensors, read_source, warn_of_dtypes
-from merge.recipe import BASE, MergeConfig, check_method, mergekit_config
+from merge.preflight import Source, check_alike, read_source, warn_of_dtypes
+from merge.recipe import BASE, MergeConfig, check_method, mergekit_config, recipe_values
 from merge.shards import shard_bytes
 from merge.side_files import TOKENIZER_FILES, copy_side_files, write_generation_config, write_judge_json
 from merge.source import hub_commit
 from merge.staging import keep_inputs, staged
 from merge.unchanged import unchanged_filters
-from train.check import check_weights, describe
+from train.check import describe
 from train.load import load_tokenizer
 
 ECHO = "merge.yaml"
@@ -53,19 +52,14 @@ def main(config: MergeConfig) -> None:
         with _timed("fold", seconds):
             sources = fold_adapters(config, sources, Path(spare))
         with _timed("check", seconds):
-            check_inputs(sources)
+            # A sum hides no NaN or infinity, not even one times 0: the output tells, and the inputs are read if it does.
+            check_inputs(sources, values=config.merge_method != "linear")
         with _timed("merge", seconds):
             merge(config, sources, folder)
         with _timed("check", seconds):
-            tokenizer = finish(config, sources, folder, pinned)
-            checked = check_written(
-                folder,
-                sources[config.donor],
-                config.written_dtype,
-                tokenizer,
-                config.require_stop,
-                config.max_new_tokens,
-            )
+            tokenizer = load_tokenizer(sources[config.donor].folder)
+            finish(config, sources, folder, stop_token_id(tokenizer), pinned)
+            checked = check_written(config, sources, folder, tokenizer)
         run.note(seconds=seconds, revisions=pinned, trial_stopped=checked.stopped_by_itself)
     say(describe(config.output_dir, checked))
 
@@ -94,16 +88,6 @@ def fold_adapters(config: MergeConfig, sources: Mapping[str, Source], spare: Pat
     return folded
 
 
-def check_inputs(sources: Mapping[str, Source]) -> None:
-    """Once more after folding, and every value: NaN in an input is NaN in the merge. Raises ModelError that names both."""
-    check_tensors(sources)
-    for name, source in sources.items():
-        try:
-            check_weights(source.folder)
-        except ModelError as error:
-            raise ModelError(f"{name}: {error}") from None
-
-
 def merge(config: MergeConfig, sources: Mapping[str, Source], folder: Path) -> None:
     """Write the merged weights into ``folder``. No tokenizer source, no card: mergekit's own are not offline and not whole."""
     say(f"merging {len(config.experts)} experts by {config.merge_method}")
@@ -129,11 +113,15 @@ def merge(config: MergeConfig, sources: Mapping[str, Source], folder: Path) -> N
 
 
 def finish(
-    config: MergeConfig, sources: Mapping[str, Source], folder: Path, pinned: Mapping[str, str] | None = None
-) -> Any:
+    config: MergeConfig,
+    sources: Mapping[str, Source],
+    folder: Path,
+    stop_token: int,
+    pinned: Mapping[str, str] | None = None,
+) -> None:
     """Everything beside the weights: the chosen expert's config and side files, all stop tokens, the recipe.
 
-    ``pinned`` is what ``revisions`` says of the inputs. Returns the written model's tokenizer.
+    ``stop_token`` is its tokenizer's end of turn, ``pinned`` what ``revisions`` says of the inputs.
     """
     donor = sources[config.donor]
     experts = {name: sources[name].folder for name in config.experts}
@@ -142,21 +130,16 @@ def finish(
     donor.config.save_pretrained(folder)
     copy_side_files(donor.folder, folder, TOKENIZER_FILES)
     write_judge_json(folder, donor.folder, experts)
-    tokenizer = load_tokenizer(folder)
-    write_generation_config(folder, donor.folder, list(experts.values()), stop_token_id(tokenizer))
+    write_generation_config(folder, donor.folder, list(experts.values()), stop_token)
     (folder / ECHO).write_text(recipe_text(config, pinned), encoding="utf-8")
-    return tokenizer
 
 
 def recipe_text(config: MergeConfig, pinned: Mapping[str, str] | None = None) -> str:
     """The recipe as YAML, without the fields of this run and without absolute paths; ``pinned`` has Hub ids with commit."""
-    run_fields = {"output_dir", "if_exists", "device", "require_stop", "max_new_tokens"}
-    values = config.model_dump(mode="json", exclude_none=True, exclude=run_fields)
+    values = recipe_values(config)
     shown = {name: shown_path(expert.model) for name, expert in config.experts.items()} | dict(pinned or {})
     for name, expert in values["experts"].items():
         expert["model"] = shown[name]
-        if not expert["parameters"]:
-            del expert["parameters"]
     if config.base_model is not None:
         values[BASE] = shown.get(BASE, shown_path(config.base_model))
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)

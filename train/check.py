@@ -31,6 +31,7 @@ from core.records import JudgeRecord
 from train.load import ADAPTER_WEIGHTS, INDEX, check_model, check_names, is_adapter, load_model, load_tokenizer
 
 NEW_TOKENS = 32
+AFTER_VERDICT = 4  # tokens: some templates close a turn with a line break before its token
 # What the trial verdict is about.
 TRIAL = JudgeRecord(
     id="trial", item_id="trial", language="en", instruction="Name three colours.", response="Red, green and blue.",
@@ -73,9 +74,11 @@ def check_checkpoint(
     require_stop: bool = False,
     max_new_tokens: int | None = None,
     tokenizer: Any = None,
+    verdict: str | None = None,
 ) -> Checked:
     """Check one folder, in this process alone; ``is_judge`` says that it has to hold judge.json, ``tokenizer`` is the
-    folder's where it is loaded already (a large one takes seconds).
+    folder's where it is loaded already (a large one takes seconds). The trial goes on from ``verdict``, where one is given:
+    a judge that knows the form then stops at once, however long its own would be.
 
     Warns of a trial verdict that does not end within ``max_new_tokens``. Raises ModelError that names the first fault.
     """
@@ -96,19 +99,25 @@ def check_checkpoint(
         )
     if load_prompt_spec(folder) is None and is_judge:
         raise ModelError(f"{folder} has no {FILE}, which says how to prompt the judge; take it from its training")
-    max_new_tokens = max_new_tokens or (VERDICT_TOKENS if require_stop else NEW_TOKENS)
-    verdict = _trial(folder, tokenizer, max_new_tokens)
-    checked = Checked(tensors, stops, bool(verdict) and verdict[-1] in stops, len(verdict))
+    max_new_tokens = max_new_tokens or (
+        VERDICT_TOKENS if require_stop else NEW_TOKENS if verdict is None else AFTER_VERDICT
+    )
+    written = _trial(folder, tokenizer, max_new_tokens, verdict)
+    checked = Checked(tensors, stops, bool(written) and written[-1] in stops, len(written))
     if not checked.stopped_by_itself:
-        unended = f"{folder}: a trial verdict did not end by itself within {max_new_tokens} tokens"
+        after = "" if verdict is None else " after its score"
+        unended = f"{folder}: a trial verdict did not end by itself within {max_new_tokens} tokens{after}"
         if require_stop:
             raise ModelError(f"{unended}; train longer, or allow longer verdicts with --max_new_tokens")
         warn(f"{unended}: trained too little to stop, or given to longer verdicts (--max_new_tokens)")
     return checked
 
 
-def check_weights(folder: Path) -> int:
-    """Read every tensor of a model or adapter folder; their number. Raises ModelError for the first unsound one."""
+def check_weights(folder: Path, values: bool = True) -> int:
+    """Look at every tensor of a model or adapter folder, and read its values unless told not to; their number.
+
+    Raises ModelError for the first unsound one.
+    """
     files = weight_files(folder)
     seen: dict[str, str] = {}
     learned = not is_adapter(folder)
@@ -116,7 +125,7 @@ def check_weights(folder: Path) -> int:
         for name, tensor in _tensors(file):
             if tensor.numel() == 0:
                 raise ModelError(f"{file}: {name} has no elements; save the checkpoint again from the training")
-            if not _is_finite(tensor):
+            if values and not _is_finite(tensor):
                 raise ModelError(
                     f"{file}: {name} holds NaN or infinity; train again, with a lower learning_rate or in bf16"
                 )
@@ -159,11 +168,13 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(present)]
 
 
-def _trial(folder: Path, tokenizer: Any, max_new_tokens: int) -> list[int]:
-    """The tokens of one greedy verdict, prompted as the folder's judge.json says."""
+def _trial(folder: Path, tokenizer: Any, max_new_tokens: int, verdict: str | None) -> list[int]:
+    """The tokens of one greedy verdict, prompted as the folder's judge.json says, or what follows ``verdict``."""
     judge = load_model(folder, device="cpu")
     spec = load_prompt_spec(folder) or PromptSpec()
     ids = encode_prompt(tokenizer, build_messages(TRIAL, spec.template, spec.with_reference))
+    if verdict is not None:
+        ids = [*ids, *tokenizer(verdict, add_special_tokens=False)["input_ids"]]
     prompt = torch.tensor([ids])
     written = judge.generate(
         input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens, do_sample=False

@@ -7,6 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from httpx2 import HTTPError  # what huggingface_hub speaks HTTP with
+from huggingface_hub import hf_hub_download, snapshot_download
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    HFValidationError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 from peft import PeftConfig, PeftModel, get_peft_model, get_peft_model_state_dict
 from safetensors import SafetensorError, safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
@@ -20,6 +28,7 @@ from train.hub import CONFIG, check_hub_model
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 INDEX = "model.safetensors.index.json"
+_ADAPTER_FILES = ["*.json", ADAPTER_WEIGHTS, "*.jinja", "tokenizer.model", "*.txt"]
 WEIGHTS = ("model.safetensors", INDEX, "pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
@@ -58,6 +67,25 @@ def is_adapter(model: str | Path) -> bool:
     return (Path(model) / ADAPTER_CONFIG).is_file()
 
 
+def adapter_folder(model: str | Path, revision: str | None = None) -> Path | None:
+    """The folder of a LoRA adapter, fetched where ``model`` is the Hub id of one; None for a whole model.
+
+    transformers would attach an adapter of the Hub by itself, but without looking for weights that it lacks. Raises
+    ModelError where one cannot be fetched.
+    """
+    if Path(model).is_dir():
+        return Path(model) if is_adapter(model) else None
+    try:
+        hf_hub_download(str(model), ADAPTER_CONFIG, revision=revision)
+        return Path(snapshot_download(str(model), revision=revision, allow_patterns=_ADAPTER_FILES))
+    except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError, HFValidationError):
+        return None  # no adapter, or nothing at all, which loading says better
+    except (HTTPError, OSError, ValueError) as error:
+        raise ModelError(
+            f"adapter {model} could not be fetched whole from the Hub ({_first_line(error)}); run the command again"
+        ) from None
+
+
 def base_of(adapter: str | Path) -> str:
     """The folder or Hub id of the model that an adapter was trained on. Raises ModelError where it is not recorded."""
     path = Path(adapter) / ADAPTER_CONFIG
@@ -79,7 +107,7 @@ def load_model(
     attn_implementation: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """A causal language model in eval mode; an adapter folder gives a PeftModel on the base that it records.
+    """A causal language model in eval mode; an adapter (folder or Hub id) gives a PeftModel on the base that it records.
 
     ``device`` "auto" is the GPU where there is one; None leaves placement to the caller (DeepSpeed). Raises ModelError
     for a folder or Hub id that cannot be loaded whole: a missing, misshapen or unreadable weight is never made up.
@@ -88,7 +116,10 @@ def load_model(
     if not (sys.stderr.isatty() and is_main_process()):
         disable_progress_bar()
     kwargs |= {"dtype": dtype, "attn_implementation": attn_implementation}
-    loaded = _load_adapter(Path(model), kwargs) if is_adapter(model) else _load_base(str(model), kwargs)
+    adapter = adapter_folder(model, kwargs.get("revision"))
+    if adapter is not None and not Path(model).is_dir():
+        kwargs.pop("revision", None)  # the adapter's own, which its base knows nothing of
+    loaded = _load_base(str(model), kwargs) if adapter is None else _load_adapter(adapter, kwargs)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return (loaded if device is None else loaded.to(device)).eval()
@@ -116,13 +147,14 @@ def load_tokenizer(
 ) -> Any:
     """The tokenizer of a model or adapter folder or Hub id, with its own chat template or the one named.
 
-    An adapter folder without a tokenizer takes its base's. A tokenizer without a pad token gets a reserved one, else
+    An adapter without a tokenizer takes its base's. A tokenizer without a pad token gets a reserved one, else
     its unknown token, else EOS: labels and attention are masked by length here, never by the pad id. Raises ModelError,
     also where there is no chat template and one is needed, and ConfigError for an unknown one.
     """
     source = str(model)
-    if is_adapter(source) and not (Path(source) / "tokenizer_config.json").is_file():
-        source = base_of(source)
+    adapter = adapter_folder(model, revision)
+    if adapter is not None and not (adapter / "tokenizer_config.json").is_file():
+        source, revision = base_of(adapter), None
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, revision=revision or "main")
     except (OSError, ValueError) as error:

@@ -110,10 +110,12 @@ def write_noisy(base: Path, folder: Path, seed: int) -> None:
 
 def ours(method: str, copies: dict[str, Path], output: Path) -> Cost:
     """merge.run's own steps, timed one by one."""
-    from merge.check import check_written
+    from core.chat import stop_token_id
+    from merge.check import check_inputs, check_written
     from merge.preflight import check_alike
     from merge.recipe import MergeConfig
-    from merge.run import check_inputs, finish, merge, read_sources
+    from merge.run import finish, merge, read_sources
+    from train.load import load_tokenizer
 
     config = MergeConfig.model_validate(
         {
@@ -131,18 +133,15 @@ def ours(method: str, copies: dict[str, Path], output: Path) -> Cost:
     sources: dict[str, Any] = {}
     checks["alike"] = timed(lambda: sources.update(read_sources(config)))
     checks["alike"] += timed(lambda: check_alike(config, sources))
-    checks["inputs"] = timed(lambda: check_inputs(sources))
+    checks["inputs"] = timed(lambda: check_inputs(sources, values=method != "linear"))
     seconds = timed(lambda: merge(config, sources, output))
     memory = most_memory()
     tokenizer: list[Any] = []
-    checks["side files"] = timed(lambda: tokenizer.append(finish(config, sources, output)))
-
-    def check(tokens: int | None) -> Seconds:
-        donor = sources[config.donor]
-        return timed(lambda: check_written(output, donor, config.dtype, tokenizer[0], max_new_tokens=tokens))
-
-    checks["output"] = check(1)
-    whole = check(None)
+    checks["tokenizer"] = timed(lambda: tokenizer.append(load_tokenizer(sources[config.donor].folder)))
+    checks["side files"] = timed(lambda: finish(config, sources, output, stop_token_id(tokenizer[0])))
+    one = config.model_copy(update={"max_new_tokens": 1})
+    checks["output"] = timed(lambda: check_written(one, sources, output, tokenizer[0]))
+    whole = timed(lambda: check_written(config, sources, output, tokenizer[0]))
     checks["trial"] = Seconds(*(max(a - b, 0) for a, b in zip(whole, checks["output"], strict=True)))
     return Cost(seconds, memory, checks)
 

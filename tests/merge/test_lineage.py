@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from core.errors import ConfigError
-from merge.lineage import hub_id, read_lineage
+from merge.lineage import read_lineage
+from merge.source import hub_id
 from tests.merge.checkpoints import adapter, judge
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
@@ -95,11 +96,28 @@ def test_an_unknown_expert_is_named(tmp_path: Path) -> None:
         ("runs/hi", None),
         ("a/b/c", None),
         ("here/x", None),
+        ("here/embedded", "google/gemma-3-270m"),
         ("name", None),
     ],
 )
 def test_what_is_a_hub_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, found: Any) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here/x").mkdir(parents=True)
+    Path("cache").mkdir()
+    Path("cache/origin.json").write_text('{"hub_id": "google/gemma-3-270m"}', "utf-8")
+    Path("here/embedded").symlink_to(Path("cache").resolve(), target_is_directory=True)  # as train.embedded links it
     assert hub_id(model) == found
     assert hub_id("org/name", ["org/name"]) is None
+
+
+def test_a_judge_of_the_embedded_model_needs_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the quickstart trains names runs/quickstart/base, a link into the cache, as base and as an input of its run."""
+    monkeypatch.chdir(tmp_path)
+    Path("cache").mkdir()
+    Path("cache/origin.json").write_text('{"hub_id": "google/gemma-3-270m"}', "utf-8")
+    Path("runs/quickstart").mkdir(parents=True)
+    Path("runs/quickstart/base").symlink_to(Path("cache").resolve(), target_is_directory=True)
+    folder = full(tmp_path / "hi", "runs/quickstart/base")
+    manifest = {"status": "done", "command": "train.sft", "inputs": {"runs/quickstart/base": "0"}}
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    assert read_lineage(folder).base == "google/gemma-3-270m"

@@ -116,17 +116,30 @@ def test_different_chat_templates_have_to_be_chosen_from(folders: dict[str, str]
     assert AutoTokenizer.from_pretrained(output).chat_template == OTHER_TEMPLATE
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    ("value", "changes"),
+    [
+        (float("nan"), {}),
+        (float("inf"), {}),
+        (float("nan"), {"fr": 0.0}),  # 0 times NaN is NaN: the output tells
+        (float("-inf"), {"fr": 0.0}),
+        (float("nan"), {"merge_method": "ties", "density": 0.5}),
+    ],
+)
 def test_a_value_that_is_no_number_names_tensor_and_source(
-    folders: dict[str, str], tmp_path: Path, value: float
+    folders: dict[str, str], tmp_path: Path, value: float, changes: dict[str, Any]
 ) -> None:
     """Case 16. The output folder goes, so that the mended command runs."""
     file = Path(folders["fr"], "model.safetensors")
     weights = load_file(file)
     weights["model.layers.1.mlp.up_proj.weight"][3, 5] = value
     save_file(weights, file, {"format": "pt"})
+    if "fr" in changes:
+        changes = {"experts": {"hi": folders["hi"], "fr": {"model": folders["fr"], "weight": changes["fr"]}}}
+    elif changes:
+        changes = {**changes, "base_model": folders["base"]}
     with pytest.raises(ModelError, match=r"^fr: .*model\.layers\.1\.mlp\.up_proj\.weight holds NaN or infinity"):
-        merged(folders, tmp_path)
+        merged(folders, tmp_path, **changes)
     assert not (tmp_path / "merged").exists()
 
 

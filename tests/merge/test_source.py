@@ -7,14 +7,18 @@ from typing import Any
 import huggingface_hub.constants
 import huggingface_hub.utils
 import pytest
+import torch
+from safetensors.torch import load_file, save
 
 from core.errors import ModelError
 from merge.preflight import read_source
 from merge.recipe import MergeConfig
 from merge.run import main
 from merge.source import hub_commit, local_folder
+from tests import pico
 from tests.hub_server import HubServer
 from tests.merge.checkpoints import adapter, judge, read
+from train.load import adapter_folder, load_model, load_tokenizer
 
 
 @pytest.fixture
@@ -68,6 +72,28 @@ def test_an_adapter_by_hub_id_is_read_with_its_base(hub: HubServer, tmp_path: Pa
     found = read_source("hi", "me/hi")
     assert found.is_adapter
     assert (hub_commit(found.weights) or "").startswith("me/base@")
+
+
+def test_a_judge_by_the_hub_id_of_an_adapter_is_whole_or_refused(hub: HubServer, tmp_path: Path) -> None:
+    """Case 9 by Hub id, where transformers attaches what there is: here through train.load, as eval.judge does."""
+    base = judge(tmp_path / "base")
+    source = adapter(tmp_path / "hi", base)
+    ids = torch.tensor([[1, 5, 7]])
+    wanted = load_model(source)(input_ids=ids).logits
+    content = files(source)
+    hub.add("model", "me/hi", content)
+    assert torch.equal(load_model("me/hi")(input_ids=ids).logits, wanted)
+    assert load_tokenizer("me/hi").chat_template == pico.CHAT_TEMPLATE
+    hub.add("model", "me/bare", {name: value for name, value in content.items() if "token" not in name})
+    assert load_tokenizer("me/bare").chat_template == pico.CHAT_TEMPLATE  # its base's
+    weights = load_file(source / "adapter_model.safetensors")
+    lost = next(name for name in weights if "lora_B" in name)
+    del weights[lost]
+    hub.add("model", "me/part", {**content, "adapter_model.safetensors": save(weights)})
+    with pytest.raises(ModelError, match=r"lacks 1 of 28 weights .* so it would judge as its base does"):
+        load_model("me/part")
+    hub.add("model", "me/whole", files(base))
+    assert adapter_folder("me/whole") is None
 
 
 def test_what_the_hub_refuses_is_one_line(hub: HubServer, tmp_path: Path) -> None:

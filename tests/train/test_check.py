@@ -201,6 +201,9 @@ def test_a_judge_holds_judge_json_and_may_be_required_to_stop(
     assert "a trial verdict did not end by itself within 32 tokens" in capsys.readouterr().err
     with pytest.raises(ModelError, match="did not end by itself within 9 tokens; train longer"):
         check_checkpoint(tmp_path, require_stop=True, max_new_tokens=9)
+    # After a verdict that is given it only has to stop.
+    assert check_checkpoint(tmp_path, verdict="It names three. [RESULT] 5").written == 4
+    assert "did not end by itself within 4 tokens after its score" in capsys.readouterr().err
 
     # All embeddings alike, so each position has one state; a head that sees in it the end of the turn, token 6.
     head, embeddings = (
@@ -214,6 +217,7 @@ def test_a_judge_holds_judge_json_and_may_be_required_to_stop(
     change(tmp_path, "lm_head.weight", head)
     checked = check_checkpoint(tmp_path, is_judge=True, require_stop=True)
     assert (checked.stopped_by_itself, checked.written) == (True, 1)
+    assert check_checkpoint(tmp_path, verdict="It names three. [RESULT] 5")[2:] == (True, 1)
     assert "a trial one stopped by itself after 1 tokens" in describe("x", checked)
 
 
