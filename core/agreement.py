@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.bootstrap import Clusters, Floats, percentile_interval
 from core.contingency import STATISTICS, Tables, reason_undefined
-from core.errors import DataError, UserError
+from core.errors import DataError
 
 METHOD = "rows pooled; kappa linear-weighted with labels 1 to 5; Kendall tau-b"
 
@@ -23,7 +23,9 @@ METHOD = "rows pooled; kappa linear-weighted with labels 1 to 5; Kendall tau-b"
 COLUMNS = 6
 
 # Figures over all items, the unscored ones placed; all others are on scored items.
-HEADLINE = ("kappa", "pearson", "spearman", "kendall", "exact", "kappa_quadratic", "kappa_unweighted", "within_one")
+HEADLINE = (
+    "kappa", "pearson", "spearman", "kendall", "kendall_c", "exact", "kappa_quadratic", "kappa_unweighted", "within_one",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,18 +104,6 @@ class Agreement:
         return counts | {field.name: getattr(self, field.name).to_json() for field in fields(self)}
 
 
-class PairedDifference(NamedTuple):
-    """A statistic of judge A minus that of judge B on the same items, and the permutation test of no difference."""
-
-    difference: Figure
-    p_value: float | None
-    smallest_p: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name, the difference as a figure."""
-        return self._asdict() | {"difference": self.difference.to_json()}
-
-
 class GroupMean(NamedTuple):
     """A mean over the groups where a figure is defined (another number than the figure over pooled rows)."""
 
@@ -146,13 +136,13 @@ def figures(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Figure]:
-    """Some of the figures of `agreement`, by name, for less work where few are wanted. Raises as it does."""
-    levels, cells = _cells(gold, scores, clusters)
+    """Figures by name: any of `agreement`, ``kendall_c`` and `SHARES` of core.contingency. Raises as it does."""
+    levels, cells = rows_as_cells(gold, scores, clusters)
     drawn_from = Clusters.from_rows(cells[:, None], clusters, len(levels) * COLUMNS)
-    observed = _count(drawn_from.observed, levels)
+    observed = count_tables(drawn_from.observed, levels)
     draws: dict[str, list[Floats]] = {name: [] for name in names}
     for tables in drawn_from.resample(resamples, np.random.default_rng(seed)):
-        resampled = _count(tables, levels)
+        resampled = count_tables(tables, levels)
         for name in names:
             draws[name].append(resampled.value(name))
     n_unscored = sum(score is None for score in scores)
@@ -168,55 +158,6 @@ def figures(
     }
 
 
-def paired_difference(
-    gold: Sequence[float],
-    scores_a: Sequence[int | None],
-    scores_b: Sequence[int | None],
-    clusters: Sequence[Hashable] | None = None,
-    statistic: str = "kappa",
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> PairedDifference:
-    """A headline statistic of judge A minus judge B, with its paired bootstrap interval and a two-sided permutation test.
-
-    Both judges' verdicts on a cluster are resampled together. The test exchanges them, a cluster at a time, in as many
-    random permutations: p = (1 + permutations at least as far from zero) / (1 + permutations), None where the difference is
-    undefined. The figure's ``n_unscored`` counts items that either judge left unscored.
-    Raises UserError for an unknown statistic, DataError as `agreement` does.
-    """
-    if statistic not in HEADLINE:
-        raise UserError(f"statistic {statistic!r} cannot be compared; use one of {', '.join(HEADLINE)}")
-    levels, cells_a = _cells(gold, scores_a, clusters)
-    _, cells_b = _cells(gold, scores_b, clusters)
-    half = len(levels) * COLUMNS
-    both = Clusters.from_rows(np.stack([cells_a, cells_b + half], axis=1), clusters, 2 * half)
-
-    def difference(tables: Floats) -> Floats:
-        a, b = _count(tables[:half], levels), _count(tables[half:], levels)
-        return a.value(statistic) - b.value(statistic)
-
-    rng = np.random.default_rng(seed)
-    observed = difference(both.observed)
-    reasons = [
-        f"judge {judge}: {reason}"
-        for judge, table in (("A", both.observed[:half]), ("B", both.observed[half:]))
-        if (reason := reason_undefined(statistic, _count(table, levels).headline))
-    ]
-    figure = Figure.from_draws(
-        value=observed,
-        draws=[difference(tables) for tables in both.resample(resamples, rng)],
-        reason="; ".join(reasons) or None,
-        n=len(gold),
-        n_unscored=sum(a is None or b is None for a, b in zip(scores_a, scores_b, strict=True)),
-    )
-    # An undefined permuted difference counts against the finding; equal differences may part by rounding.
-    as_far = sum(
-        int((~(np.abs(difference(tables)) < abs(observed[0]) - 1e-12)).sum()) for tables in both.swap(resamples, rng)
-    )
-    p_value = None if figure.value is None else (1 + as_far) / (1 + resamples)
-    return PairedDifference(figure, p_value, 1 / (1 + resamples))
-
-
 def place_unscored(gold: Sequence[float], scores: Sequence[int | None]) -> list[int]:
     """Scores with each None at the score from 1 to 5 that is farthest from gold; 5 where gold is 3."""
     return [_farthest(g) if score is None else score for g, score in zip(gold, scores, strict=True)]
@@ -229,7 +170,7 @@ def mean_over_groups(values: Iterable[float | None]) -> GroupMean:
     return GroupMean(fmean(defined) if defined else None, len(defined), len(groups))
 
 
-class _Counted(NamedTuple):
+class Counted(NamedTuple):
     """The same items with the unscored ones placed farthest from gold, and without them."""
 
     headline: Tables
@@ -250,7 +191,7 @@ def _farthest(gold: float) -> int:
     return 5 if gold <= 3 else 1
 
 
-def _cells(
+def rows_as_cells(
     gold: Sequence[float], scores: Sequence[int | None], clusters: Sequence[Hashable] | None
 ) -> tuple[Floats, NDArray[np.int64]]:
     """The distinct gold values, and for each row its cell in the flat table of gold values by COLUMNS."""
@@ -267,10 +208,10 @@ def _cells(
     return levels, level * COLUMNS + columns
 
 
-def _count(flat: Floats, levels: Floats) -> _Counted:
+def count_tables(flat: Floats, levels: Floats) -> Counted:
     """Tables from flat tables [cells, B]."""
     by_column = flat.reshape(len(levels), COLUMNS, flat.shape[1])
     scored = by_column[:, 1:]
     placed = scored.copy()
     placed[np.arange(len(levels)), [_farthest(level) - 1 for level in levels]] += by_column[:, 0]
-    return _Counted(Tables(placed, levels), Tables(scored, levels))
+    return Counted(Tables(placed, levels), Tables(scored, levels))

@@ -94,6 +94,15 @@ def pairwise_pearson(
     return PairwisePearson(pairs, mean_over_groups(figure.value for figure in pairs.values()))
 
 
+def mean_pairwise_pearson(
+    ratings: Ratings, clusters: Sequence[Hashable] | None = None, resamples: int = 10_000, seed: int = 0
+) -> Figure:
+    """The mean over pairs of raters of their Pearson's r, over the pairs where it is defined. ``n`` counts units of any pair."""
+    table = _table(ratings)
+    pairs = [_moments(table[:, a], table[:, b], table) for a, b in combinations(range(table.shape[1]), 2)]
+    return _mean_figure(pairs, len(table), "no pair's correlation is defined", clusters, resamples, seed)
+
+
 def leave_one_out(
     ratings: Ratings, clusters: Sequence[Hashable] | None = None, resamples: int = 10_000, seed: int = 0
 ) -> LeaveOneOut:
@@ -109,12 +118,9 @@ def leave_one_out(
     rest = _ratio(total - np.where(rated, table, 0), others)
     moments = [_moments(table[:, rater], rest[:, rater], table) for rater in range(table.shape[1])]
     by_rater = [_correlation_figure(rows, clusters, resamples, seed) for rows in moments]
-    stacked = np.stack(moments) if moments else np.zeros((0, len(table), MOMENTS))
-    used = stacked[:, :, 0].max(axis=0, initial=0) > 0
-    reason = None if any(figure.value is not None for figure in by_rater) else "no rater's correlation is defined"
-    flat = stacked.transpose(1, 0, 2).reshape(len(table), stacked.shape[0] * MOMENTS)
-    mean = _figure(_mean_correlation, flat, used, reason, clusters, resamples, seed)
-    return LeaveOneOut(by_rater, mean, _correlation_figure(stacked.sum(axis=0), clusters, resamples, seed))
+    mean = _mean_figure(moments, len(table), "no rater's correlation is defined", clusters, resamples, seed)
+    pooled = sum(moments, np.zeros((len(table), MOMENTS)))
+    return LeaveOneOut(by_rater, mean, _correlation_figure(pooled, clusters, resamples, seed))
 
 
 def wilson(successes: int, n: int, n_unscored: int = 0) -> Figure:
@@ -192,6 +198,22 @@ def _mean_correlation(total: Floats) -> Floats:
     by_rater = np.stack([_correlation(moments) for moments in total.reshape(-1, MOMENTS, total.shape[1])])
     defined = ~np.isnan(by_rater)
     return _ratio(np.where(defined, by_rater, 0).sum(axis=0), defined.sum(axis=0))
+
+
+def _mean_figure(
+    moments: Sequence[Floats],
+    units: int,
+    reason: str,
+    clusters: Sequence[Hashable] | None,
+    resamples: int,
+    seed: int,
+) -> Figure:
+    """The mean of several correlations, each from its moments [units, 6]; ``reason`` is why where none is defined."""
+    stacked = np.stack(moments) if moments else np.zeros((0, units, MOMENTS))
+    used = stacked[:, :, 0].max(axis=0, initial=0) > 0
+    flat = stacked.transpose(1, 0, 2).reshape(units, len(moments) * MOMENTS)
+    defined = bool(moments) and not np.isnan(_mean_correlation(flat.sum(axis=0)[:, None])[0])
+    return _figure(_mean_correlation, flat, used, None if defined else reason, clusters, resamples, seed)
 
 
 def _correlation_figure(moments: Floats, clusters: Sequence[Hashable] | None, resamples: int, seed: int) -> Figure:

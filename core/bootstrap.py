@@ -11,8 +11,8 @@ from scipy import sparse
 
 Floats = NDArray[np.float64]
 
-# Numbers held at once in one array of a chunk of resamples: 32 MB.
-CHUNK_NUMBERS = 4_000_000
+# Numbers held at once in one array of a chunk of resamples: 1.6 MB, so that a few of them stay in a core's cache.
+CHUNK_NUMBERS = 200_000
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,21 @@ class Clusters:
 
     def resample(self, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Tables of clusters drawn with replacement, [cells, b], in chunks; none where there are fewer than two clusters."""
-        for size in self._chunks(resamples if self.n > 1 else 0):
-            yield self.patterns @ _draw(self.sizes, self.n, size, rng).astype(float)
+        # A multinomial draw costs by the pattern, an index draw by the cluster and some five times less.
+        draw, width = (_draw_sizes, 1) if 5 * len(self.sizes) < self.n else (_draw_clusters, self.n)
+        for size in self._chunks(resamples if self.n > 1 else 0, width):
+            yield self.patterns @ draw(self.sizes, size, rng).astype(float)
 
     def swap(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Tables where each cluster exchanges the two halves of its cells with probability ½: [cells, b], in chunks."""
         half = self.patterns.shape[0] // 2
-        exchanged = sparse.vstack([self.patterns[half:], self.patterns[:half]], format="csr")
+        change = self.patterns[half:] - self.patterns[:half]
         for size in self._chunks(draws):
-            swapped = rng.binomial(self.sizes[:, None], 0.5, size=(len(self.sizes), size)).astype(float)
-            yield self.patterns @ (self.sizes[:, None] - swapped) + exchanged @ swapped
+            moved = change @ _half_of(self.sizes, size, rng)
+            yield self.observed + np.concatenate([moved, -moved])
 
-    def _chunks(self, draws: int) -> Iterator[int]:
-        chunk = max(1, CHUNK_NUMBERS // max(*self.patterns.shape, self.n, 1))
+    def _chunks(self, draws: int, width: int = 1) -> Iterator[int]:
+        chunk = max(1, CHUNK_NUMBERS // max(*self.patterns.shape, width, 1))
         for start in range(0, draws, chunk):
             yield min(chunk, draws - start)
 
@@ -78,12 +80,27 @@ def percentile_interval(draws: Floats) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def _draw(sizes: NDArray[np.int64], n: int, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    patterns = len(sizes)
-    # A multinomial draw costs by the pattern, an index draw by the cluster and some five times less.
-    if 5 * patterns < n:
-        return rng.multinomial(n, sizes / n, size=resamples).T
-    pattern_of = np.repeat(np.arange(patterns), sizes)
-    drawn = pattern_of[rng.integers(0, n, size=(resamples, n), dtype=np.int32)]
-    drawn += np.arange(0, resamples * patterns, patterns)[:, None]
-    return np.bincount(drawn.ravel(), minlength=resamples * patterns).reshape(resamples, patterns).T
+def _draw_sizes(sizes: NDArray[np.int64], resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each pattern is drawn, [P, resamples]."""
+    n = sizes.sum()
+    return rng.multinomial(n, sizes / n, size=resamples).T
+
+
+def _draw_clusters(sizes: NDArray[np.int64], resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The same by drawing each cluster."""
+    patterns, n = len(sizes), int(sizes.sum())
+    drawn = rng.integers(0, n, size=(n, resamples))
+    if patterns < n:
+        drawn = np.repeat(np.arange(patterns), sizes)[drawn]
+    drawn *= resamples
+    drawn += np.arange(resamples)
+    return np.bincount(drawn.ravel(), minlength=patterns * resamples).reshape(patterns, resamples)
+
+
+def _half_of(sizes: NDArray[np.int64], draws: int, rng: np.random.Generator) -> Floats:
+    """How many of each pattern's clusters are chosen where each is with probability ½, [P, draws]."""
+    chosen = np.empty((len(sizes), draws))
+    once = sizes == 1
+    chosen[once] = rng.integers(0, 2, (np.count_nonzero(once), draws), np.int8)
+    chosen[~once] = rng.binomial(sizes[~once, None], 0.5, (np.count_nonzero(~once), draws))
+    return chosen

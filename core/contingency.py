@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.bootstrap import Floats
 
@@ -74,29 +75,25 @@ def spearman(tables: Tables) -> Floats:
 
 def kendall(tables: Tables) -> Floats:
     """Kendall's tau-b, which corrects for ties on both sides (Kendall 1945), [B]."""
-    lower_gold = tables.counts.cumsum(axis=0) - tables.counts
-    up_to_score = lower_gold.cumsum(axis=1)
-    # For each cell: partners of lower gold and lower score, minus partners of lower gold and higher score.
-    balance = 2 * up_to_score - lower_gold - up_to_score[:, -1:]
-    difference = (tables.counts * balance).sum(axis=(0, 1))
     untied_gold = tables.n**2 - (tables.gold_counts**2).sum(axis=0)
     untied_score = tables.n**2 - (tables.score_counts**2).sum(axis=0)
-    return np.clip(_ratio(2 * difference, np.sqrt(untied_gold * untied_score)), -1, 1)
+    return np.clip(_ratio(2 * _concordant(tables), np.sqrt(untied_gold * untied_score)), -1, 1)
 
 
-def exact(tables: Tables) -> Floats:
-    """Share of items scored exactly as gold, [B]."""
-    return _mean(tables, (tables.signed == 0).astype(float))
-
-
-def within_one(tables: Tables) -> Floats:
-    """Share of items scored at most one point from gold, [B]."""
-    return _mean(tables, (np.abs(tables.signed) <= 1).astype(float))
+def kendall_c(tables: Tables) -> Floats:
+    """Kendall's tau-c, for tables that are not square (Stuart 1953), [B]. The smaller side is counted in each table."""
+    labels = np.minimum((tables.gold_counts > 0).sum(axis=0), (tables.score_counts > 0).sum(axis=0))
+    return np.clip(_ratio(2 * _concordant(tables) * labels, tables.n**2 * (labels - 1.0)), -1, 1)
 
 
 def generosity(tables: Tables) -> Floats:
     """Mean of score minus gold, in points, [B]."""
     return _mean(tables, tables.signed)
+
+
+def _share(chosen: Callable[[Floats], NDArray[np.bool_]]) -> Statistic:
+    """The statistic that is the share of items whose score minus gold is chosen."""
+    return lambda tables: _mean(tables, chosen(tables.signed).astype(float))
 
 
 STATISTICS: dict[str, Statistic] = {
@@ -106,12 +103,19 @@ STATISTICS: dict[str, Statistic] = {
     "pearson": pearson,
     "spearman": spearman,
     "kendall": kendall,
-    "exact": exact,
-    "within_one": within_one,
+    "kendall_c": kendall_c,
+    "exact": _share(lambda signed: signed == 0),
+    "within_one": _share(lambda signed: np.abs(signed) <= 1),
     "generosity": generosity,
+    "higher": _share(lambda signed: signed == 1),
+    "lower": _share(lambda signed: signed == -1),
+    "higher_by_2": _share(lambda signed: signed >= 2),
+    "lower_by_2": _share(lambda signed: signed <= -2),
 }
 KAPPAS = ("kappa", "kappa_quadratic", "kappa_unweighted")
-CORRELATIONS = ("pearson", "spearman", "kendall")
+CORRELATIONS = ("pearson", "spearman", "kendall", "kendall_c")
+# Shares of items by score − gold: one point, or two and more.
+SHARES = ("higher", "lower", "higher_by_2", "lower_by_2")
 
 
 def reason_undefined(statistic: str, table: Tables) -> str | None:
@@ -119,7 +123,7 @@ def reason_undefined(statistic: str, table: Tables) -> str | None:
     if table.n[0] == 0:
         return "no items"
     golds, scores = (np.flatnonzero(counts[:, 0]) for counts in (table.gold_counts, table.score_counts))
-    if statistic in (*KAPPAS, "exact") and np.any(table.gold[golds] % 1):
+    if statistic in (*KAPPAS, *SHARES, "exact") and np.any(table.gold[golds] % 1):
         return "gold is not an integer"
     if statistic in KAPPAS and len(golds) == len(scores) == 1 and table.gold[golds[0]] == SCORES[scores[0]]:
         return "one label"
@@ -144,6 +148,15 @@ def _correlation(tables: Tables, x: Floats, y: Floats) -> Floats:
     # A constant side is told by its counts: its spread need not round to zero.
     varied = ((tables.gold_counts > 0).sum(axis=0) > 1) & ((tables.score_counts > 0).sum(axis=0) > 1)
     return np.clip(_ratio(covariance, np.sqrt(np.where(varied, spread, 0))), -1, 1)
+
+
+def _concordant(tables: Tables) -> Floats:
+    """Pairs of items that gold and score order alike, minus pairs that they order against one another, [B]."""
+    lower_gold = tables.counts.cumsum(axis=0) - tables.counts
+    up_to_score = lower_gold.cumsum(axis=1)
+    # For each cell: partners of lower gold and lower score, minus partners of lower gold and higher score.
+    balance = 2 * up_to_score - lower_gold - up_to_score[:, -1:]
+    return (tables.counts * balance).sum(axis=(0, 1))
 
 
 def _midranks(counts: Floats) -> Floats:

@@ -52,10 +52,9 @@ def partial_spearman(
         return Figure(None, None, None, 0, 0, "no items")
     columns = {"gold": gold, "scores": place_unscored(gold, scores), "given": given}
     ranked = {name: np.unique(np.asarray(values, float), return_inverse=True) for name, values in columns.items()}
-    levels = [level for _, level in ranked.values()]
-    rows = np.arange(len(gold))
+    levels = _Levels.from_rows(*(level for _, level in ranked.values()))
     # Each row is a cell of its own, so a resampled table is the number of times each row was drawn.
-    rows_by_cluster = Clusters.from_rows(rows[:, None], clusters, len(rows))
+    rows_by_cluster = Clusters.from_rows(np.arange(len(gold))[:, None], clusters, len(gold))
     observed = _partial(levels, rows_by_cluster.observed)
     draws = [_partial(levels, drawn) for drawn in rows_by_cluster.resample(resamples, np.random.default_rng(seed))]
     reason = None
@@ -84,17 +83,22 @@ def kappa_within_quartiles(
         return []
     levels, level = np.unique(np.asarray(gold, float), return_inverse=True)
     verdicts = _permuted_within(level, np.array(place_unscored(gold, scores), int), draws, np.random.default_rng(seed))
-    edges = np.quantile(ratios, [0, 0.25, 0.5, 0.75, 1])
-    quartile_of = np.searchsorted(edges[1:4], ratios)
-    quartiles = []
+    edges, quartile_of = quartiles(ratios)
+    found = []
     for quartile in range(4):
         rows = np.flatnonzero(quartile_of == quartile).tolist()
         names = None if clusters is None else [clusters[row] for row in rows]
         part_gold, part_scores = [gold[row] for row in rows], [scores[row] for row in rows]
         figure = figures(part_gold, part_scores, ["kappa"], names, resamples, seed)["kappa"]
         null = (None, None, None) if figure.value is None else _null(levels, level[rows], verdicts[:, rows])
-        quartiles.append(QuartileKappa(float(edges[quartile]), float(edges[quartile + 1]), figure, *null))
-    return quartiles
+        found.append(QuartileKappa(float(edges[quartile]), float(edges[quartile + 1]), figure, *null))
+    return found
+
+
+def quartiles(values: Sequence[float]) -> tuple[Floats, NDArray[np.int64]]:
+    """The five edges of the quartiles, and the quartile of each value, 0 to 3; a value on an edge is in the lower one."""
+    edges = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    return edges, np.searchsorted(edges[1:4], values)
 
 
 def _check(
@@ -110,24 +114,48 @@ def _check(
                 raise DataError(f"length control: {name} of row {row} is {value!r}; give a number or leave the row out")
 
 
-def _partial(levels: list[NDArray[np.int64]], drawn: Floats) -> Floats:
-    """Partial Spearman correlation of the first two variables given the third, [b], for rows drawn [n, b] times."""
-    x, y, z = (_standard_ranks(level, drawn) for level in levels)
-    xy, xz, yz = ((a * b).sum(axis=0) for a, b in ((x, y), (x, z), (y, z)))
+class _Levels(NamedTuple):
+    """Rows by their levels, rising: x and y of few levels, z of many. ``in_cell`` sums rows to cells of x by y, ``at_z`` to z."""
+
+    x_levels: int
+    in_cell: sparse.csr_array
+    at_z: sparse.csr_array
+    z: NDArray[np.int64]
+
+    @classmethod
+    def from_rows(cls, x: NDArray[np.int64], y: NDArray[np.int64], z: NDArray[np.int64]) -> "_Levels":
+        rows, ones, y_levels = np.arange(len(x)), np.ones(len(x)), int(y.max()) + 1
+        shape = ((int(x.max()) + 1) * y_levels, len(x))
+        in_cell = sparse.csr_array((ones, (x * y_levels + y, rows)), shape)
+        return cls(int(x.max()) + 1, in_cell, sparse.csr_array((ones, (z, rows))), z)
+
+
+def _partial(levels: _Levels, drawn: Floats) -> Floats:
+    """Partial Spearman correlation of x and y given z, [b], for rows drawn [n, b] times.
+
+    Ranks of x and y are the same over a cell, so that rows are passed over for z alone.
+    """
+    cells = (levels.in_cell @ drawn).reshape(levels.x_levels, -1, drawn.shape[1])
+    at_z = levels.at_z @ drawn
+    x_ranks, y_ranks, z_ranks = (_centred_ranks(counts) for counts in (cells.sum(axis=1), cells.sum(axis=0), at_z))
+    z_in_cells = (levels.in_cell @ (drawn * z_ranks[levels.z])).reshape(cells.shape)
+    x, y, z = (
+        np.sqrt((counts * ranks**2).sum(axis=0))
+        for counts, ranks in ((cells.sum(axis=1), x_ranks), (cells.sum(axis=0), y_ranks), (at_z, z_ranks))
+    )
+    x, y, z = (np.where(length > 0, length, np.nan) for length in (x, y, z))
+    xy = (cells * x_ranks[:, None] * y_ranks).sum(axis=(0, 1)) / (x * y)
+    xz = (z_in_cells.sum(axis=1) * x_ranks).sum(axis=0) / (x * z)
+    yz = (z_in_cells.sum(axis=0) * y_ranks).sum(axis=0) / (y * z)
     left = (1 - xz**2) * (1 - yz**2)
     # Ranks that are fixed by the third variable leave only rounding error.
     defined = left > 1e-12
     return np.where(defined, (xy - xz * yz) / np.sqrt(np.where(defined, left, np.nan)), np.nan)
 
 
-def _standard_ranks(level: NDArray[np.int64], drawn: Floats) -> Floats:
-    """Midranks of the drawn rows, each times √drawn, centred and of length 1 [n, b]; NaN where all are equal."""
-    rows = np.arange(len(level))
-    by_level = sparse.csr_array((np.ones(len(level)), (level, rows))) @ drawn
-    ranks = (by_level.cumsum(axis=0) - by_level / 2)[level] - drawn.sum(axis=0) / 2
-    scaled = ranks * np.sqrt(drawn)
-    length = np.sqrt((scaled**2).sum(axis=0))
-    return scaled / np.where(length > 0, length, np.nan)
+def _centred_ranks(counts: Floats) -> Floats:
+    """Midranks of levels with these counts [k, b], less their mean."""
+    return counts.cumsum(axis=0) - counts / 2 - counts.sum(axis=0) / 2
 
 
 def _permuted_within(
@@ -145,9 +173,9 @@ def _null(
     levels: Floats, level: NDArray[np.int64], verdicts: NDArray[np.int64]
 ) -> tuple[float | None, float | None, float | None]:
     """Mean and 2.5 to 97.5 % range of kappa over draws of the verdicts [draws, n] on rows with these levels [n]."""
-    counts = np.zeros((len(levels), len(SCORES), len(verdicts)))
-    draw = np.arange(len(verdicts))[:, None]
-    np.add.at(counts, (level, verdicts - 1, draw), 1)
-    kappas = kappa(Tables(counts, levels))
+    draws, cells = len(verdicts), len(levels) * len(SCORES)
+    cell_of = np.arange(draws)[:, None] * cells + level * len(SCORES) + verdicts - 1
+    counts = np.bincount(cell_of.ravel(), minlength=draws * cells).reshape(draws, len(levels), len(SCORES))
+    kappas = kappa(Tables(counts.transpose(1, 2, 0).astype(float), levels))
     interval = percentile_interval(kappas)
     return (float(np.nanmean(kappas)), *interval) if interval else (None, None, None)

@@ -4,12 +4,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 FIGURES = ("kappa", "pearson", "spearman", "kendall", "exact")
+SHARES = {"lower_by_2": "≤ −2", "lower": "−1", "higher": "+1", "higher_by_2": "≥ +2"}
 NOTHING = "–"
 
 
 def tables(metrics: dict[str, Any]) -> str:
-    """Judges and baselines over all rows, kappa by language, length control, comparisons, notes: each where it has rows."""
-    parts = [_overall(metrics), _by_language(metrics), _length_control(metrics), _comparisons(metrics)]
+    """Judges and baselines over all rows, then ranks and comparisons, then languages, then what may mislead, then notes.
+
+    A table without rows is left out. What else stands in metrics.json is for eval.report.
+    """
+    parts = [
+        *(_overall(metrics), _ranks(metrics), _comparisons(metrics)),
+        *(_by_language(metrics), _comparisons_by_language(metrics), _consistency(metrics)),
+        *(_generosity(metrics), _length_control(metrics), _annotators(metrics)),
+    ]
     notes = "\n".join(f"- {note}" for note in metrics["notes"])
     return "\n\n".join(part for part in (*parts, notes) if part) + "\n"
 
@@ -41,25 +49,86 @@ def _entries(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _overall(metrics: dict[str, Any]) -> str:
+    shown = [*FIGURES, *(["kendall_c"] if any("kendall_c" in entry["all"] for _, entry in _entries(metrics)) else [])]
     rows = [
         [name, str(entry["all"]["n"]), str(entry["all"]["n_unscored"])]
-        + [_short(entry["all"][figure]) for figure in FIGURES]
+        + [_short(entry["all"][figure]) for figure in shown]
         for name, entry in _entries(metrics)
     ]
-    return _table(["judge", "n", "unscored", *FIGURES], rows)
+    return _table(["judge", "n", "unscored", *shown], rows)
+
+
+def _ranks(metrics: dict[str, Any]) -> str:
+    """Judges by cluster: those of one cluster cannot be told apart."""
+    rankings = [row for row in metrics.get("ranks", []) if row["group"] == "all"]
+    cells: dict[str, list[str]] = {}
+    for ranking in rankings:
+        for judge in ranking["judges"]:
+            rank = (
+                NOTHING if judge["rank"] is None else f"{judge['cluster']} ({judge['rank']}) {number(judge['value'])}"
+            )
+            cells.setdefault(judge["name"], []).append(rank)
+    heads = [f"{ranking['statistic']}: cluster (rank)" for ranking in rankings]
+    return _table(["ranked on the same items", *heads], [[name, *row] for name, row in cells.items()])
 
 
 def _by_language(metrics: dict[str, Any]) -> str:
+    """Kappa, or Pearson where gold has no kappa, with the mean over languages."""
     languages = sorted({code for _, entry in _entries(metrics) for code in entry["by_language"]})
     if len(languages) < 2:
         return ""
-    # The majority baseline has no kappa anywhere.
+    of_judges = [group for entry in metrics["judges"].values() for group in entry["by_language"].values()]
+    statistic = "kappa" if any(group["kappa"]["value"] is not None for group in of_judges) else "pearson"
+    # The majority baseline has neither anywhere.
     rows = [
-        [name, *(_short(entry["by_language"].get(code, {}).get("kappa")) for code in languages)]
+        [
+            name,
+            *(_short(entry["by_language"].get(code, {}).get(statistic)) for code in languages),
+            _mean(entry, statistic),
+        ]
         for name, entry in _entries(metrics)
-        if any(group["kappa"]["value"] is not None for group in entry["by_language"].values())
+        if any(group[statistic]["value"] is not None for group in entry["by_language"].values())
     ]
-    return _table(["kappa by language", *languages], rows)
+    return _table([f"{statistic} by language", *languages, "mean"], rows)
+
+
+def _mean(entry: dict[str, Any], statistic: str) -> str:
+    mean = entry.get("mean_over_languages", {}).get(statistic)
+    if mean is None or mean["mean"] is None:
+        return NOTHING
+    few = "" if mean["n_defined"] == mean["n_groups"] else f" (of {mean['n_defined']})"
+    return figure_text(mean | {"value": mean["mean"]}) + few
+
+
+def _generosity(metrics: dict[str, Any]) -> str:
+    rows = []
+    for name, entry in _entries(metrics):
+        figures = entry["all"]
+        if "shares" in figures and figures["generosity"]["value"] is not None:
+            shares = [_value(figures["shares"][share]) for share in SHARES]
+            rows.append([name, _short(figures["generosity"]), *shares])
+    return _table(["score − gold", "mean (generosity)", *(f"share {place}" for place in SHARES.values())], rows)
+
+
+def _consistency(metrics: dict[str, Any]) -> str:
+    rows = [
+        [name, str(found["equal"]["n"]), _short(found["mean_absolute_difference"]), _short(found["equal"])]
+        for name, found in metrics.get("consistency", {}).items()
+    ]
+    return _table(["one item in two languages", "pairs", "mean difference", "equal"], rows)
+
+
+def _annotators(metrics: dict[str, Any]) -> str:
+    found = metrics.get("annotators")
+    groups = {"all": found["all"], **found["by_language"]} if found else {}
+    names = ("pairwise_pearson", "alpha", "leave_one_out", "leave_one_out_pooled")
+    rows = [
+        [group, str(one["raters"]), str(one["alpha"]["n"]), *(_short(one[name]) for name in names)]
+        for group, one in groups.items()
+        if group == "all" or len(groups) > 2
+    ]
+    heads = ["pairwise pearson", "alpha (interval)", "one against the rest", "the same, pooled"]
+    return _table(["annotators", "raters", "n", *heads], rows)
 
 
 def _length_control(metrics: dict[str, Any]) -> str:
@@ -70,16 +139,32 @@ def _length_control(metrics: dict[str, Any]) -> str:
             quartiles = [f"{_value(q['kappa'])} ({_null(q)})" for q in control["kappa_by_quartile"]]
             rows.append([name, _short(control["partial_spearman"]), *quartiles])
     heads = [f"kappa, quarter {n} (null)" for n in (1, 2, 3, 4)]
-    return _table(["length held fixed", "partial spearman", *heads], rows) if rows else ""
+    return _table(["length held fixed", "partial spearman", *heads], rows)
 
 
 def _comparisons(metrics: dict[str, Any]) -> str:
-    rows = []
-    for row in metrics["comparisons"]:
-        p_value = NOTHING if row["p"] is None else f"{number(row['p'], 4)} ({number(row['p_smallest'], 4)})"
-        pair = f"{row['a']} − {row['b']}"
-        rows.append([pair, row["statistic"], str(row["n"]), _short(row["difference"]), p_value])
-    return _table(["compared on the same items", "statistic", "n", "difference", "p (smallest)"], rows) if rows else ""
+    rows = [
+        [
+            *(f"{row['a']} − {row['b']}", row["statistic"], str(row["n"]), _short(row["difference"])),
+            *(number(row.get(p), 4) for p in ("p", "p_smallest", "p_holm")),
+        ]
+        for row in metrics["comparisons"]
+        if row.get("group", "all") == "all"
+    ]
+    heads = ["statistic", "n", "difference", "p", "smallest p", "p, Holm"]
+    return _table(["compared on the same items", *heads], rows)
+
+
+def _comparisons_by_language(metrics: dict[str, Any]) -> str:
+    """Differences, with a star where the corrected p is at most .05."""
+    apart = [row for row in metrics["comparisons"] if row.get("group", "all") != "all"]
+    languages = sorted({row["group"] for row in apart})
+    pairs: dict[str, dict[str, str]] = {}
+    for row in apart:
+        star = "*" if row["p_holm"] is not None and row["p_holm"] <= 0.05 else ""
+        pairs.setdefault(f"{row['a']} − {row['b']}", {})[row["group"]] = _short(row["difference"]) + star
+    rows = [[pair, *(cells.get(code, NOTHING) for code in languages)] for pair, cells in pairs.items()]
+    return _table(["difference (* p, Holm ≤ .05)", *languages], rows)
 
 
 def _short(figure: dict[str, Any] | None) -> str:
@@ -97,7 +182,9 @@ def _null(quartile: dict[str, Any]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table with padded columns: the first to the left, the others to the right."""
+    """A Markdown table with padded columns: the first to the left, the others to the right; nothing without rows."""
+    if not rows:
+        return ""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
     first, *others = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     lines = [

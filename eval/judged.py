@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core.baselines import Baseline, length_baseline, length_ratio, majority_baseline, overlap_baseline
 from core.errors import DataError
 from core.joins import join
+from core.length_control import quartiles
 from core.records import JudgeRecord, Prediction, check_unique, read_rows
 
 MAJORITY = "majority"
@@ -20,7 +21,10 @@ BASELINES: dict[str, Callable[[Sequence[JudgeRecord], int], Baseline | None]] = 
 
 
 class JudgedItem(NamedTuple):
-    """One verdict with gold. ``capability``, ``source`` and ``length_ratio`` are those of its record, None without one."""
+    """One verdict with gold. ``capability`` and what follows are those of its record, None without one.
+
+    ``length_quartile`` is "1" to "4", over all records that any judge judged.
+    """
 
     id: str
     item_id: str
@@ -29,9 +33,18 @@ class JudgedItem(NamedTuple):
     score: int | None
     failure: str | None = None
     expected_score: float | None = None
+    system: str | None = None
     capability: str | None = None
     source: str | None = None
     length_ratio: float | None = None
+    length_quartile: str | None = None
+
+
+class Length(NamedTuple):
+    """The length ratio of a response, and its quartile."""
+
+    ratio: float
+    quartile: str
 
 
 # A prediction and its record, where records are given.
@@ -41,9 +54,16 @@ Judged = tuple[Prediction, JudgeRecord | None]
 def read_judges(paths: Sequence[str | Path]) -> dict[str, list[Prediction]]:
     """The predictions of each judge, by the name in its rows. Raises DataError where a judge has an id twice."""
     judges: dict[str, list[Prediction]] = defaultdict(list)
+    file_of: dict[tuple[str, str], str | Path] = {}
     for path in paths:
         for row in read_rows(path, Prediction, unique=False):
             judges[row.judge].append(row)
+            other = file_of.setdefault((row.judge, row.id), path)
+            if other != path:
+                raise DataError(
+                    f"{path}: judge {row.judge} has {row.id} in {other} too; give every row its own id and every judge its own "
+                    "name (eval.judge --judge NAME)"
+                )
     for name, rows in judges.items():
         check_unique([row.id for row in rows], f"predictions of judge {name}")
     return dict(judges)
@@ -71,25 +91,41 @@ def pair_with_records(
     return paired
 
 
+def against_annotators(paired: Mapping[str, Sequence[Judged]]) -> dict[str, list[Judged]]:
+    """The same rows with the mean of the annotators as their only gold. Raises DataError where no record has human scores."""
+    if not any(record.human_scores for rows in paired.values() for _, record in rows if record is not None):
+        raise DataError("no record judged has human_scores; measure against gold, or pass the records that hold them")
+
+    def without_gold(record: JudgeRecord | None) -> JudgeRecord | None:
+        return None if record is None else record.model_copy(update={"score": None})
+
+    return {
+        name: [(row.model_copy(update={"gold": None}), without_gold(record)) for row, record in rows]
+        for name, rows in paired.items()
+    }
+
+
 def judged_records(paired: Mapping[str, Sequence[Judged]]) -> list[JudgeRecord]:
     """The records that any judge judged, each once."""
     return list({record.id: record for rows in paired.values() for _, record in rows if record is not None}.values())
 
 
-def judge_items(rows: Sequence[Judged], ratios: Mapping[str, float]) -> list[JudgedItem]:
+def judge_items(rows: Sequence[Judged], lengths: Mapping[str, Length]) -> list[JudgedItem]:
     """A judge's rows with gold, their own or their record's; the others are left out."""
     items = []
     for row, record in rows:
         gold = row.gold if row.gold is not None or record is None else record.gold
         if gold is not None:
-            own = JudgedItem(row.id, row.item_id, row.language, gold, row.score, row.failure, row.expected_score)
-            items.append(own if record is None else _with_record(own, record, ratios))
+            own = JudgedItem(
+                row.id, row.item_id, row.language, gold, row.score, row.failure, row.expected_score, row.system
+            )
+            items.append(own if record is None else _with_record(own, record, lengths))
     return items
 
 
 def baseline_items(records: Sequence[JudgeRecord], seed: int) -> dict[str, list[JudgedItem]]:
     """The verdicts of each baseline on the records it can judge, learned in each language by itself."""
-    ratios = length_ratios(records)
+    lengths = response_lengths(records)
     found: dict[str, list[JudgedItem]] = defaultdict(list)
     for language in sorted({record.language for record in records}):
         group = [record for record in records if record.language == language]
@@ -98,18 +134,29 @@ def baseline_items(records: Sequence[JudgeRecord], seed: int) -> dict[str, list[
             for row, score in zip(baseline.rows, baseline.verdicts, strict=True) if baseline else ():
                 one = group[row]
                 assert one.gold is not None  # baselines judge records with gold only
-                found[name].append(
-                    _with_record(JudgedItem(one.id, one.item_id, language, one.gold, score), one, ratios)
-                )
+                item = JudgedItem(one.id, one.item_id, language, one.gold, score, system=one.system)
+                found[name].append(_with_record(item, one, lengths))
     return dict(found)
 
 
-def length_ratios(records: Sequence[JudgeRecord]) -> dict[str, float]:
+def response_lengths(records: Sequence[JudgeRecord]) -> dict[str, Length]:
     """The length of each response by record id, over that of the reference where all records have one (see baselines)."""
+    if not records:
+        return {}
     by_ratio = all(record.reference_answer for record in records)
+    ratios = [length_ratio(record.response, record.reference_answer if by_ratio else None) for record in records]
+    _, quartile_of = quartiles(ratios)
     return {
-        record.id: length_ratio(record.response, record.reference_answer if by_ratio else None) for record in records
+        record.id: Length(ratio, str(quartile + 1))
+        for record, ratio, quartile in zip(records, ratios, quartile_of, strict=True)
     }
+
+
+def with_each_language(items: Sequence[JudgedItem]) -> dict[str, list[JudgedItem]]:
+    """{"all": items}, and the items of each language where there are two or more."""
+    languages = sorted({item.language for item in items})
+    apart = languages if len(languages) > 1 else []
+    return {"all": list(items), **{code: [item for item in items if item.language == code] for code in apart}}
 
 
 def check_same_gold(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
@@ -125,7 +172,12 @@ def check_same_gold(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
                 )
 
 
-def _with_record(item: JudgedItem, record: JudgeRecord, ratios: Mapping[str, float]) -> JudgedItem:
+def _with_record(item: JudgedItem, record: JudgeRecord, lengths: Mapping[str, Length]) -> JudgedItem:
+    length = lengths[record.id]
     return item._replace(
-        id=record.id, capability=record.capability, source=record.source, length_ratio=ratios[record.id]
+        id=record.id,
+        capability=record.capability,
+        source=record.source,
+        length_ratio=length.ratio,
+        length_quartile=length.quartile,
     )

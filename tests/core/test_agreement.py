@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from core.agreement import Agreement, agreement, figures, mean_over_groups, paired_difference, place_unscored
+from core.agreement import Agreement, agreement, figures, mean_over_groups, place_unscored
 from core.bootstrap import Clusters
 from core.contingency import STATISTICS, Tables
-from core.errors import DataError, UserError
+from core.errors import DataError
 
 LABELS = [1, 2, 3, 4, 5]
 FEW = 200
@@ -28,9 +28,14 @@ REFERENCE = {
     "pearson": lambda gold, scores: stats.pearsonr(gold, scores).statistic,
     "spearman": lambda gold, scores: stats.spearmanr(gold, scores).statistic,
     "kendall": lambda gold, scores: stats.kendalltau(gold, scores, variant="b").statistic,
+    "kendall_c": lambda gold, scores: stats.kendalltau(gold, scores, variant="c").statistic,
     "exact": lambda gold, scores: np.mean(np.equal(gold, scores)),
     "within_one": lambda gold, scores: np.mean(np.abs(np.subtract(gold, scores)) <= 1),
     "generosity": lambda gold, scores: np.mean(np.subtract(scores, gold)),
+    "higher": lambda gold, scores: np.mean(np.subtract(scores, gold) == 1),
+    "lower": lambda gold, scores: np.mean(np.subtract(scores, gold) == -1),
+    "higher_by_2": lambda gold, scores: np.mean(np.subtract(scores, gold) > 1),
+    "lower_by_2": lambda gold, scores: np.mean(np.subtract(scores, gold) < -1),
 }
 
 
@@ -110,6 +115,31 @@ def test_case_27_kendall_is_tau_b_and_the_output_says_so():
     assert [round(value, 6) for value in values] == [0.848668, 0.902986, 0.893260]
     assert "tau-b" in found.to_json()["method"]
     assert "pooled" in found.to_json()["method"]
+
+
+def test_case_27_kendall_c():
+    gold, scores = [1, 2, 2, 3, 4, 5], [1, 2, 3, 3, 3, 5]
+    found = figures(gold, scores, ["kendall_c"], resamples=FEW)["kendall_c"]
+    # 11 of 15 pairs are ordered alike, 1 is tied in gold and 3 in scores; gold has 5 labels, scores 4: 2 · 11 · 4 / (6² · 3).
+    assert_allclose(found.value, 2 * 11 * 4 / (36 * 3))
+    assert round(found.value, 6) == 0.814815
+    unscored = figures(gold, [*scores[:5], None], ["kendall_c", "kendall_c_scored"], resamples=FEW)
+    placed = stats.kendalltau(gold, [*scores[:5], 1], variant="c").statistic
+    assert_allclose(unscored["kendall_c"].value, placed, atol=1e-12)
+    assert_allclose(
+        unscored["kendall_c_scored"].value, stats.kendalltau(gold[:5], scores[:5], variant="c").statistic, atol=1e-12
+    )
+    assert figures([1, 2], [3, 3], ["kendall_c"], resamples=FEW)["kendall_c"].reason == "constant scores"
+
+
+def test_shares_by_distance_from_gold():
+    # Score − gold: 1, −2, 0, 4, −1 and an unscored row, which has no distance.
+    found = figures(
+        [1, 5, 2, 1, 3, 3], [2, 3, 2, 5, 2, None], ["higher", "lower", "higher_by_2", "lower_by_2"], resamples=0
+    )
+    assert {name: figure.value for name, figure in found.items()} == dict.fromkeys(found, 0.2)
+    assert (found["higher"].n, found["higher"].n_unscored) == (5, 1)
+    assert figures([1.5, 2], [2, 2], ["higher"], resamples=0)["higher"].reason == "gold is not an integer"
 
 
 def test_mean_gold_has_correlations_but_no_kappa():
@@ -243,41 +273,3 @@ def test_wrong_input_names_the_row(gold, scores, clusters, message):
 def test_numpy_input_is_taken():
     found = agreement(np.array([1, 2, 5]), np.array([1, 2, 5]), np.array(["a", "b", "c"]), resamples=FEW)
     assert found.kappa.value == 1.0
-
-
-def test_equal_judges_do_not_differ():
-    gold, scores = noisy_judge(40, 2)
-    found = paired_difference(gold, scores, scores, resamples=FEW)
-    assert (found.difference.value, found.difference.low, found.difference.high, found.p_value) == (0, 0, 0, 1.0)
-
-
-def test_permutation_p_value_of_three_items():
-    # A is right and B wrong on all of 3 items: of the 8 exchanges 2 (none, all) are as far from zero. p → ¼.
-    found = paired_difference([1, 3, 5], [1, 3, 5], [2, 4, 4], statistic="exact")
-    assert found.difference.value == 1.0
-    assert_allclose(found.p_value, 0.25, atol=0.015)
-    # As the rows of one item they are exchanged together: nothing is left to tell the judges apart.
-    assert paired_difference([1, 3, 5], [1, 3, 5], [2, 4, 4], ["a"] * 3, "exact").p_value == 1.0
-
-
-def test_paired_difference_of_a_better_judge():
-    gold, scores = noisy_judge(200, 3)
-    worse = [score if row % 2 else 3 for row, score in enumerate(scores)]
-    found = paired_difference(gold, scores, worse, resamples=999)
-    kappas = [figures(gold, judge, ["kappa"], resamples=0)["kappa"].value for judge in (scores, worse)]
-    assert_allclose(found.difference.value, kappas[0] - kappas[1])
-    assert 0 < found.difference.low < found.difference.value < found.difference.high
-    assert found.p_value == found.smallest_p == 0.001
-    mirrored = paired_difference(gold, worse, scores, resamples=999)
-    assert_allclose(mirrored.difference.value, -found.difference.value)
-
-
-def test_paired_difference_counts_unscored_and_gives_reasons():
-    found = paired_difference([1, 2, 4], [None, 2, 4], [1, None, 4], statistic="exact", resamples=FEW)
-    assert (found.difference.value, found.difference.n, found.difference.n_unscored) == (0.0, 3, 2)
-    undefined = paired_difference([1, 2], [3, 3], [1, 2], statistic="pearson", resamples=FEW)
-    assert (undefined.difference.value, undefined.p_value) == (None, None)
-    assert undefined.difference.reason == "judge A: constant scores"
-    assert json.dumps(undefined.to_json(), allow_nan=False)
-    with pytest.raises(UserError, match="use one of kappa, pearson"):
-        paired_difference([1], [1], [1], statistic="accuracy")

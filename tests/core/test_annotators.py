@@ -2,7 +2,14 @@
 
 import pytest
 
-from core.annotators import krippendorff_alpha, leave_one_out, pairwise_exact, pairwise_pearson, wilson
+from core.annotators import (
+    krippendorff_alpha,
+    leave_one_out,
+    mean_pairwise_pearson,
+    pairwise_exact,
+    pairwise_pearson,
+    wilson,
+)
 from core.errors import DataError
 
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section D: four observers, twelve units, 41 values.
@@ -111,3 +118,17 @@ def test_ratings_that_are_no_table_are_refused() -> None:
         pairwise_pearson([[1.0, float("nan")]])
     with pytest.raises(DataError, match="2 units but 1 clusters"):
         pairwise_exact([[1, 1], [2, 2]], clusters=["a"])
+
+
+def test_mean_pairwise_pearson_by_hand() -> None:
+    # As above: r of a and b is 1/2, and c is constant, so that its pairs have none.
+    found = mean_pairwise_pearson([[1, 1, 2], [2, 3, 2], [3, 2, 2], [5, None, None]])
+    assert found.value == pytest.approx(0.5)
+    assert (found.n, found.n_unscored) == (3, 1)
+    # c falls where a rises: r = −1 with a and −1/2 with b. (1/2 − 1 − 1/2) / 3 = −1/3.
+    ratings = [[1, 1, 3], [2, 3, 2], [3, 2, 1]]
+    assert mean_pairwise_pearson(ratings).value == pytest.approx(-1 / 3)
+    assert mean_pairwise_pearson(ratings).value == pytest.approx(pairwise_pearson(ratings).mean.mean)
+    undefined = mean_pairwise_pearson([[1, 1], [1, 1]])
+    assert (undefined.value, undefined.reason) == (None, "no pair's correlation is defined")
+    assert mean_pairwise_pearson([]).value is None

@@ -9,7 +9,7 @@ from scipy import stats
 
 from core.agreement import figures
 from core.errors import DataError
-from core.length_control import kappa_within_quartiles, partial_spearman
+from core.length_control import kappa_within_quartiles, partial_spearman, quartiles
 
 FEW = 200
 
@@ -141,3 +141,11 @@ def test_wrong_input_names_the_row(columns, message):
     for function in (partial_spearman, kappa_within_quartiles):
         with pytest.raises(DataError, match=message):
             function(*columns)
+
+
+def test_a_value_on_an_edge_is_in_the_lower_quartile():
+    # Quartiles of 0 to 8: edges 0, 2, 4, 6, 8.
+    edges, quartile_of = quartiles([8, 0, 1, 2, 3, 4, 5, 6, 7])
+    assert edges.tolist() == [0, 2, 4, 6, 8]
+    assert quartile_of.tolist() == [3, 0, 0, 0, 1, 1, 2, 2, 3]
+    assert quartiles([1.0, 1.0])[1].tolist() == [0, 0]

@@ -204,6 +204,8 @@ def test_ids_meet_whatever_their_unicode_form(tmp_path: Path) -> None:
 def test_wrong_joins_are_refused(tmp_path: Path) -> None:
     good = rows(JUDGE, GOLD)
     with pytest.raises(DataError, match="predictions of judge j: 1 ids occur more than once"):
+        run(tmp_path, good + good[:1])
+    with pytest.raises(DataError, match=r"predictions1.jsonl: judge j has r0 in .*predictions0.jsonl too; give every"):
         run(tmp_path, good, good[:1])
     with pytest.raises(DataError, match="1 rows have no counterpart in the records"):
         run(tmp_path, good, judged=records(GOLD)[:9])
