@@ -1,38 +1,27 @@
-"""The report as one HTML page: no script, no outside resource, all text of models and users escaped."""
+"""The report as one HTML page: no outside resource, no server, all text of models and users escaped."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from core.records import Prediction
+from core.languages import LANGUAGES
 from eval.charts import strength_chart
 from eval.expert_charts import experts_chart
+from eval.length_chart import length_chart, length_plots
+from eval.report_environment import environment
 from eval.report_runs import RunRead, groups, has_values, lines
+from eval.report_shares import cluster, differences_of, rank_of
+from eval.report_verdicts import Gathered, Verdict, choose, far_off, texts
 
 HEADLINE = ("kappa", "pearson", "spearman", "kendall", "exact")
+# Least span of a heat map's shades, so that nearly equal figures look alike.
+LEAST_SPAN = 0.2
 
 
-class Verdicts(NamedTuple):
-    """The verdicts of one judge run that need a look, how many are left out of them, and how many there are in all."""
-
-    shown: list[Prediction]
-    left_out: int
-    total: int
-
-
-def render(runs: Sequence[RunRead], title: str, note: str | None, max_verdicts: int) -> str:
+def render(runs: Sequence[RunRead], title: str, note: str | None, gathered: Gathered, max_verdicts: int) -> str:
     """The page. The same runs give the same text."""
-    env = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "report_templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters |= {"number": number, "signed": signed, "percent": percent, "on_line": on_line}
+    env = environment()
     env.globals |= {
         "HEADLINE": HEADLINE,
         "SCORES": range(1, 6),
@@ -40,50 +29,86 @@ def render(runs: Sequence[RunRead], title: str, note: str | None, max_verdicts: 
         "lines": lines,
         "groups": groups,
         "has_values": has_values,
+        "heat": heat,
+        "own_language": own_language,
+        "rank_of": rank_of,
+        "cluster": cluster,
+        "differences_of": differences_of,
         "setting": setting,
         "unsteered": lambda cell: next((point for point in cell["points"] if point["strength"] == 0), None),
         "baseline_names": lambda cells: list(dict.fromkeys(name for cell in cells for name in cell["baselines"])),
-        "far_off": lambda run: far_off(run.predictions, max_verdicts),
-        "experts_chart": lambda layers, name: Markup(experts_chart(layers, name)),
-        "chart": lambda cell, name: Markup(strength_chart(cell["points"], cell["oracle"], name)),
+        "experts_chart": lambda layers, name: labelled(experts_chart(layers, name), "Experts by layer"),
+        "chart": lambda cell, name: labelled(
+            strength_chart(cell["points"], cell["oracle"], name),
+            f"Strength curve, {cell['language']}, {cell['dimension']}",
+        ),
+        "length_chart": length_chart,
+        "texts": texts,
+        "written": written,
+        "summary_of": summary_of,
     }
-    return env.get_template("report.html.jinja").render(runs=runs, title=title, note=note)
+    found = far_off(gathered.verdicts)
+    return env.get_template("report.html.jinja").render(
+        runs=runs,
+        title=title,
+        note=note,
+        gathered=gathered,
+        found=found,
+        chosen=choose(found, max_verdicts),
+        plots=length_plots(gathered.verdicts),
+    )
 
 
-def far_off(predictions: Sequence[Prediction], limit: int) -> Verdicts:
-    """Unscored verdicts, then those at least two points from gold, the farthest first."""
-
-    def distance(row: Prediction) -> float:
-        return 5 if row.score is None else abs(row.score - row.gold) if row.gold is not None else 0
-
-    chosen = sorted((row for row in predictions if distance(row) >= 2), key=distance, reverse=True)
-    return Verdicts(chosen[:limit], len(chosen) - len(chosen[:limit]), len(predictions))
+def labelled(svg: str, label: str) -> Markup:
+    """An inline chart that says to those who do not see it what it is."""
+    opening, rest = svg.split(">", 1)
+    return Markup("{} aria-label={}><title>{}</title>{}").format(
+        Markup(opening), Markup('"{}"').format(label), label, Markup(rest)
+    )
 
 
-def setting(cell: dict[str, Any]) -> str:
+def heat(value: float, values: Sequence[float]) -> float:
+    """The shade of a figure among those of its map: 0 for the lowest, 1 for the highest."""
+    low, high = min(values), max(values)
+    return round((value - low) / max(high - low, LEAST_SPAN), 3)
+
+
+def own_language(judge: str, code: str) -> bool:
+    """Whether a judge's name says that it was trained on this language alone: ``hi``, ``hercule-hi``, ``hercule hi``."""
+    words = judge.replace("_", "-").replace("/", "-").replace(" ", "-").split("-")
+    # In the names of models "it" says instruction-tuned.
+    return words[-1] == code and [word for word in words if word in LANGUAGES and word != "it"] == [code]
+
+
+def written(verdict: Verdict, name: str) -> dict[str, str]:
+    """``lang`` and ``dir`` of a verdict's text. Who wrote the feedback chose its language, so that its own letters decide."""
+    row, record = verdict
+    code = row.language if name in ("instruction", "response") else None
+    if name == "reference" and record:
+        code = record.reference_language
+    if code not in LANGUAGES:
+        return {"dir": "auto"} | ({"lang": code} if code else {})
+    return {"dir": "rtl" if LANGUAGES[code].right_to_left else "ltr", "lang": code}
+
+
+def summary_of(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """For each judge: how many verdicts, and how many of each kind that needs a look."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in verdicts:
+        row = found.setdefault(
+            one.row.judge, {"judge": one.row.judge, "n": 0, "too high": 0, "too low": 0, "unscored": 0, "shortened": 0}
+        )
+        row["n"] += 1
+        row["shortened"] += one.row.shortened
+        if one.kind:
+            row[one.kind] += 1
+    return list(found.values())
+
+
+def setting(cell: Mapping[str, Any]) -> str:
     """How a cell of eval.summaries was steered, in a few words."""
     model = str(cell["model"]).rstrip("/").rsplit("/", 1)[-1]
     if cell["method"] is None:
         return f"{cell['metric']} · {model} · not steered"
     kind = " ".join(word for word in (cell["scale"], cell["method"]) if word)
     return f"{cell['metric']} · {model} · {kind} toward {cell['pivot']}"
-
-
-def number(value: float, digits: int = 2) -> str:
-    """With a true minus sign, and never a negative zero: −0.12, 0.00."""
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """A difference or a strength, as short as it goes: +2, −0.03, 0."""
-    return f"{value:+.3g}".replace("-", "−") if value else "0"
-
-
-def percent(share: float) -> str:
-    """A share as whole per cent; a small one that is not nothing does not read 0 %."""
-    return "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
-def on_line(value: float) -> float:
-    """Where a figure stands on a line of 160 units from −0.6 to 1; what is lower stands at its start."""
-    return round(100 * (max(value, -0.6) + 0.6), 1)
