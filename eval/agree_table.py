@@ -1,7 +1,9 @@
 """metrics.json of eval.agree as plain tables that read well in a terminal and are Markdown too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
+
+from eval.markdown_table import markdown_table
 
 FIGURES = ("kappa", "pearson", "spearman", "kendall", "exact")
 SHARES = {"lower_by_2": "≤ −2", "lower": "−1", "higher": "+1", "higher_by_2": "≥ +2"}
@@ -55,7 +57,7 @@ def _overall(metrics: dict[str, Any]) -> str:
         + [_short(entry["all"][figure]) for figure in shown]
         for name, entry in _entries(metrics)
     ]
-    return _table(["judge", "n", "unscored", *shown], rows)
+    return markdown_table(["judge", "n", "unscored", *shown], rows)
 
 
 def _ranks(metrics: dict[str, Any]) -> str:
@@ -69,7 +71,7 @@ def _ranks(metrics: dict[str, Any]) -> str:
             )
             cells.setdefault(judge["name"], []).append(rank)
     heads = [f"{ranking['statistic']}: cluster (rank)" for ranking in rankings]
-    return _table(["ranked on the same items", *heads], [[name, *row] for name, row in cells.items()])
+    return markdown_table(["ranked on the same items", *heads], [[name, *row] for name, row in cells.items()])
 
 
 def _by_language(metrics: dict[str, Any]) -> str:
@@ -89,7 +91,7 @@ def _by_language(metrics: dict[str, Any]) -> str:
         for name, entry in _entries(metrics)
         if any(group[statistic]["value"] is not None for group in entry["by_language"].values())
     ]
-    return _table([f"{statistic} by language", *languages, "mean"], rows)
+    return markdown_table([f"{statistic} by language", *languages, "mean"], rows)
 
 
 def _mean(entry: dict[str, Any], statistic: str) -> str:
@@ -107,7 +109,7 @@ def _generosity(metrics: dict[str, Any]) -> str:
         if "shares" in figures and figures["generosity"]["value"] is not None:
             shares = [_value(figures["shares"][share]) for share in SHARES]
             rows.append([name, _short(figures["generosity"]), *shares])
-    return _table(["score − gold", "mean (generosity)", *(f"share {place}" for place in SHARES.values())], rows)
+    return markdown_table(["score − gold", "mean (generosity)", *(f"share {place}" for place in SHARES.values())], rows)
 
 
 def _consistency(metrics: dict[str, Any]) -> str:
@@ -115,7 +117,7 @@ def _consistency(metrics: dict[str, Any]) -> str:
         [name, str(found["equal"]["n"]), _short(found["mean_absolute_difference"]), _short(found["equal"])]
         for name, found in metrics.get("consistency", {}).items()
     ]
-    return _table(["one item in two languages", "pairs", "mean difference", "equal"], rows)
+    return markdown_table(["one item in two languages", "pairs", "mean difference", "equal"], rows)
 
 
 def _annotators(metrics: dict[str, Any]) -> str:
@@ -128,7 +130,7 @@ def _annotators(metrics: dict[str, Any]) -> str:
         if group == "all" or len(groups) > 2
     ]
     heads = ["pairwise pearson", "alpha (interval)", "one against the rest", "the same, pooled"]
-    return _table(["annotators", "raters", "n", *heads], rows)
+    return markdown_table(["annotators", "raters", "n", *heads], rows)
 
 
 def _length_control(metrics: dict[str, Any]) -> str:
@@ -139,7 +141,7 @@ def _length_control(metrics: dict[str, Any]) -> str:
             quartiles = [f"{_value(q['kappa'])} ({_null(q)})" for q in control["kappa_by_quartile"]]
             rows.append([name, _short(control["partial_spearman"]), *quartiles])
     heads = [f"kappa, quarter {n} (null)" for n in (1, 2, 3, 4)]
-    return _table(["length held fixed", "partial spearman", *heads], rows)
+    return markdown_table(["length held fixed", "partial spearman", *heads], rows)
 
 
 def _comparisons(metrics: dict[str, Any]) -> str:
@@ -152,7 +154,7 @@ def _comparisons(metrics: dict[str, Any]) -> str:
         if row.get("group", "all") == "all"
     ]
     heads = ["statistic", "n", "difference", "p", "smallest p", "p, Holm"]
-    return _table(["compared on the same items", *heads], rows)
+    return markdown_table(["compared on the same items", *heads], rows)
 
 
 def _comparisons_by_language(metrics: dict[str, Any]) -> str:
@@ -164,7 +166,7 @@ def _comparisons_by_language(metrics: dict[str, Any]) -> str:
         star = "*" if row["p_holm"] is not None and row["p_holm"] <= 0.05 else ""
         pairs.setdefault(f"{row['a']} − {row['b']}", {})[row["group"]] = _short(row["difference"]) + star
     rows = [[pair, *(cells.get(code, NOTHING) for code in languages)] for pair, cells in pairs.items()]
-    return _table(["difference (* p, Holm ≤ .05)", *languages], rows)
+    return markdown_table(["difference (* p, Holm ≤ .05)", *languages], rows)
 
 
 def _short(figure: dict[str, Any] | None) -> str:
@@ -179,17 +181,3 @@ def _null(quartile: dict[str, Any]) -> str:
     if quartile["null_mean"] is None:
         return NOTHING
     return f"{number(quartile['null_low'])} to {number(quartile['null_high'])}"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table with padded columns: the first to the left, the others to the right; nothing without rows."""
-    if not rows:
-        return ""
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
-    first, *others = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        [row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))]
-        for row in cells
-    ]
-    rule = ["-" * first, *("-" * (width - 1) + ":" for width in others)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))

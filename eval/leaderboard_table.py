@@ -55,7 +55,7 @@ def _tests(judge: str, board: dict[str, Any]) -> str:
         for row in board["comparisons"]
     ]
     heads = ["prompts", "difference", "p", "smallest p", f"p (Holm; clusters at {LEVEL:g})"]
-    return markdown_table([f"{judge}: on the same prompts", *heads], rows) if rows else ""
+    return markdown_table([f"{judge}: on the same prompts", *heads], rows)
 
 
 def _orders(orders: list[dict[str, Any]], of: str) -> str:
@@ -69,7 +69,7 @@ def _orders(orders: list[dict[str, Any]], of: str) -> str:
         ]
         for row in orders
     ]
-    return markdown_table([f"order of {of} by", "language", of, "kendall", "spearman"], rows) if rows else ""
+    return markdown_table([f"order of {of} by", "language", of, "kendall", "spearman"], rows)
 
 
 def _figure(figure: dict[str, Any] | None) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 
 def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table with padded columns: the first to the left, the others to the right."""
+    """A Markdown table with padded columns: the first to the left, the others to the right; nothing without rows."""
+    if not rows:
+        return ""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
     first, *others = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
