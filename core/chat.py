@@ -3,14 +3,18 @@
 The tokenizer is given; nothing here loads one or imports torch.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.errors import ConfigError, DataError, ModelError
+from core.errors import ConfigError, ModelError
 
 Messages = list[dict[str, str]]
+# The day that Llama's templates are told: 3.2's else says today, and a judge reads one prompt whenever it is trained and
+# judges. It is the one that 3.1's falls back to.
+THE_DAY = "26 Jul 2024"
 TEMPLATE_FOLDER = Path(__file__).parent / "chat_templates"
 
 
@@ -27,6 +31,8 @@ def set_chat_template(tokenizer: Any, name: str | None) -> None:
     Raises ConfigError for an unknown name, ModelError where there is no template at all or the tokenizer lacks one of
     the template's tokens.
     """
+    if isinstance(tokenizer.chat_template, dict):  # several for several uses, as Cohere's have
+        tokenizer.chat_template = tokenizer.chat_template.get("default")
     if name is None:
         if tokenizer.chat_template is None:
             raise ModelError(
@@ -58,8 +64,7 @@ def encode_prompt(tokenizer: Any, messages: Messages) -> list[int]:
 def encode_example(tokenizer: Any, messages: Messages, verdict: str) -> Example:
     """Token ids of prompt and supervised verdict. The completion is the verdict and its stop token, nothing after.
 
-    Raises ModelError where the chat template renders the prompt differently once an answer follows, DataError where the
-    verdict holds the text of the stop token.
+    Raises ModelError where the chat template renders the prompt differently once an answer follows.
     """
     messages = fold_system(tokenizer, messages)
     prompt = _encode(tokenizer, messages, add_generation_prompt=True)
@@ -70,18 +75,18 @@ def encode_example(tokenizer: Any, messages: Messages, verdict: str) -> Example:
             "generation, so training would not match judging; use a template whose generation prompt is a prefix"
         )
     completion = full[len(prompt) :]
-    stop = stop_token_id(tokenizer)
-    if completion.count(stop) != 1:
-        raise DataError(
-            f"the verdict {verdict[:60]!r} holds the end-of-turn token's own text; remove it from the feedback"
-        )
-    return Example(prompt, completion[: completion.index(stop) + 1])
+    return Example(prompt, completion[: completion.index(stop_token_id(tokenizer)) + 1])
 
 
 def fold_system(tokenizer: Any, messages: Messages) -> Messages:
     """The messages as the template takes them: where it refuses a system role, its text opens the first user turn."""
     if messages[0]["role"] != "system" or _takes_system(tokenizer, tokenizer.chat_template):
         return messages
+    return fold(messages)
+
+
+def fold(messages: Messages) -> Messages:
+    """The messages with the system text at the start of the first user turn."""
     system, user, *rest = messages
     return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
 
@@ -130,9 +135,32 @@ def _takes_system(tokenizer: Any, chat_template: str) -> bool:
         raise
 
 
+@lru_cache(maxsize=64)
+def _control_token(tokenizer: Any, chat_template: str) -> re.Pattern[str]:
+    """Finds every text that transformers' ``sanitize_control_tokens`` may take for a control token."""
+    named = set(getattr(tokenizer, "chat_control_tokens", None) or ())
+    added = tokenizer.added_tokens_decoder.values()
+    texts = [
+        one.content
+        for one in added
+        if one.special or one.content in named or (one.content in chat_template and not one.content.isspace())
+    ]
+    return re.compile("|".join(map(re.escape, texts)) or r"(?!)")
+
+
 def _encode(tokenizer: Any, messages: Sequence[dict[str, str]], add_generation_prompt: bool) -> list[int]:
+    """Token ids of rendered messages. Only the template writes control tokens: a response that spells one, to forge the end
+    of its turn, is read as the characters that it is made of.
+    """
+    control_token = _control_token(tokenizer, tokenizer.chat_template)
     rendered = tokenizer.apply_chat_template(
-        list(messages), tokenize=True, add_generation_prompt=add_generation_prompt, return_dict=True
+        list(messages),
+        tokenize=True,
+        add_generation_prompt=add_generation_prompt,
+        return_dict=True,
+        # The tokenizer's own search for them takes 30 times as long as encoding a prompt.
+        sanitize_control_tokens=any(control_token.search(message["content"]) for message in messages),
+        date_string=THE_DAY,
     )
     ids = list(rendered["input_ids"])
     bos = tokenizer.bos_token_id

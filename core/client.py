@@ -163,7 +163,7 @@ class Client:
                 answer = await self._server.ask(request, key)
             except NoAnswer as fault:
                 self._count_failure(fault)
-                return self._no_answer(request, key, str(fault))
+                return self._no_answer(request, key, str(fault), fault.refused)
             finally:
                 self.counters.retried = self._server.retried
             self._count_success(answer)
@@ -171,8 +171,8 @@ class Client:
         await self._store.synced(answer.task, answer.language)
         return answer
 
-    def _no_answer(self, request: Request, key: str, error: str) -> Answer:
-        return Answer(key, request.task, request.language, self.options.model, error=error)
+    def _no_answer(self, request: Request, key: str, error: str, refused: bool = False) -> Answer:
+        return Answer(key, request.task, request.language, self.options.model, error=error, refused=refused)
 
     def _open_batches(self, folder: Path) -> None:
         """Read the results that have come; first wait for batches that an earlier run started."""

@@ -38,7 +38,8 @@ class Request:
 
 
 class Answer(NamedTuple):
-    """What a server gave, as the store keeps it. ``text`` is None where it gave none; ``error`` says why nothing was stored.
+    """What a server gave, as the store keeps it. ``text`` is None where it gave none; ``error`` says why nothing was stored, ``refused``
+    that the server found fault with the request itself.
 
     An answer is complete, not good: cut (``finish_reason`` length), filtered and refused ones are the caller's to judge.
     """
@@ -54,6 +55,7 @@ class Answer(NamedTuple):
     completion_tokens: int | None = None
     logprobs: Any = None
     error: str | None = None
+    refused: bool = False
 
     @property
     def queued(self) -> bool:

@@ -4,7 +4,8 @@ The main process appends to predictions.jsonl itself, process n to predictions.n
 leaves these files, and the next one goes on from all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.jsonl import Appender, read_jsonl
@@ -28,9 +29,15 @@ class PredictionFiles:
             for number, row in read_jsonl(path)
         }
 
-    def appender(self) -> Appender:
-        """Appends to this process's own file."""
-        return Appender(self._own)
+    @contextmanager
+    def appender(self) -> Iterator[Appender]:
+        """Appends to this process's own file, which goes again where nothing was written."""
+        with Appender(self._own) as out:
+            try:
+                yield out
+            finally:
+                if not self._own.stat().st_size:
+                    self._own.unlink()
 
     def finish(self, ids: Sequence[str]) -> list[Prediction]:
         """Put all rows into predictions.jsonl in the order of ``ids`` and remove the other files."""

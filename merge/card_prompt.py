@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from core.chat import fold_system
+from core.chat import THE_DAY, fold_system
 from core.length import VERDICT_TOKENS
 from core.prompt import build_messages
 from core.prompt_spec import PromptSpec
@@ -38,7 +38,13 @@ prompt = PROMPT.format(
 {example}
 )
 messages = [{messages}]
-inputs = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True, return_tensors="pt")
+inputs = tokenizer.apply_chat_template(
+    messages,
+    add_generation_prompt=True,
+    return_dict=True,
+    return_tensors="pt",
+    sanitize_control_tokens=True,  # a response that spells a control token forges none{date}
+)
 written = model.generate(**inputs, max_new_tokens={new_tokens}, do_sample=False)
 verdict = tokenizer.decode(written[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
 score = re.search(r"\\[RESULT\\]\\s*([1-5])\\b", verdict)
@@ -66,6 +72,7 @@ def snippet(repo_id: str, spec: PromptSpec, tokenizer: Any) -> str:
         example="\n".join(f'    {name}="{EXAMPLE[name]}",' for name in fields),
         messages=", ".join(roles),
         new_tokens=VERDICT_TOKENS,
+        date=f'\n    date_string="{THE_DAY}",' if "date_string" in tokenizer.chat_template else "",
     )
 
 

@@ -3,6 +3,7 @@
 A YAML file and flags are read by trl's TrlParser; what it would answer with a traceback is a one-line error here.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from core.length import VERDICT_TOKENS
 from core.prompt import TEMPLATES, check_template
 from core.prompt_spec import PromptSpec
 from train.launcher import read_launcher
+from train.limits import check_limits
 from train.parser import ArgumentParser
 
 LANGUAGE = "{language}"
@@ -31,6 +33,11 @@ _REPLACED = {
     "completion_only_loss": "loss is always on the verdict only",
     "assistant_only_loss": "loss is always on the verdict only",
     "padding_free": "use packing, which includes it",
+    "resume_from_checkpoint": "if_exists: resume goes on from the last complete checkpoint of the same run",
+    "enable_jit_checkpoint": "SIGTERM saves a checkpoint without it",
+    "auto_find_batch_size": "another batch is another training; --plan says what fits",
+    "push_to_hub": "merge.publish sends a judge to the Hub",
+    "hub_token": "checkpoints would keep it; log in with `hf auth login` or set HF_TOKEN",
     "deepspeed": "accelerate launch --config_file FILE sets it up, from a deepspeed_config_file named there if you have one",
     "fsdp": "accelerate launch --config_file FILE sets it up",
 }
@@ -62,22 +69,23 @@ class DataArguments:
     )
 
     def __post_init__(self) -> None:
-        if self.language:
-            self.language = [code for word in _as_list(self.language) for code in word.split()]
-        self.train_file = self._expand(_as_list(self.train_file))
-        if self.validation_file:
-            self.validation_file = self._expand(_as_list(self.validation_file))
-        if self.test_file:
-            self.test_file = self._expand(_as_list(self.test_file))
+        check_limits(self)
+        if self.language is not None:
+            self.language = [code for word in _named("language", self.language) for code in word.split()]
+        self.train_file = self._expand("train_file", self.train_file)
+        if self.validation_file is not None:
+            self.validation_file = self._expand("validation_file", self.validation_file)
+        if self.test_file is not None:
+            self.test_file = self._expand("test_file", self.test_file)
 
     @property
     def files(self) -> list[str]:
         """Every file that decides what is trained."""
         return [*self.train_file, *(self.validation_file or []), *(self.test_file or [])]
 
-    def _expand(self, names: list[str]) -> list[str]:
+    def _expand(self, field: str, given: list[str] | str) -> list[str]:
         expanded = []
-        for name in names:
+        for name in _named(field, given):
             if LANGUAGE in name and not self.language:
                 raise ConfigError(f"{name} needs a language; pass --language, e.g. --language hi")
             expanded += [name.replace(LANGUAGE, code) for code in self.language or [""]] if LANGUAGE in name else [name]
@@ -161,6 +169,7 @@ class TrainingArguments(SFTConfig):
     )
 
     def __post_init__(self) -> None:
+        check_limits(self)
         if not self.output_dir:
             raise ConfigError("output_dir is not set; name the folder to write the judge to")
         if self.accelerate_config and not self.plan:
@@ -210,6 +219,16 @@ class ModelArguments(ModelConfig):
         default_factory=lambda: "all-linear",  # type: ignore[assignment]  # peft's own word, which trl's type forgets
         metadata={"help": "LoRA target modules; all-linear is every linear projection but the head"},
     )
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        named = [self.lora_target_modules] if isinstance(self.lora_target_modules, str) else self.lora_target_modules
+        super().__post_init__()
+        # trl hands a single word to peft as a pattern of whole names, which the name of a module is none of.
+        if named and len(named) == 1 and named != ["all-linear"] and re.fullmatch(r"[\w.]+", named[0]):
+            self.lora_target_modules = named
+        if self.use_peft and self.lora_task_type != "CAUSAL_LM":
+            raise ConfigError(f"lora_task_type is {self.lora_task_type}; a judge is a CAUSAL_LM, so leave it out")
 
 
 class Arguments(NamedTuple):
@@ -272,6 +291,9 @@ def _check(arguments: Arguments) -> None:
             raise ConfigError(f"{name} cannot be set here: {instead}")
 
 
-def _as_list(value: list[str] | str) -> list[str]:
-    """A list; from YAML one text may come alone."""
-    return [value] if isinstance(value, str) else list(value)
+def _named(field: str, given: list[str] | str) -> list[str]:
+    """A list, none of it empty; from YAML one text may come alone."""
+    words = [given] if isinstance(given, str) else list(given or [])
+    if not words or not all(word.strip() for word in words):
+        raise ConfigError(f"{field} is empty; {'name a file' if field.endswith('file') else 'give a code'}")
+    return words

@@ -1,5 +1,6 @@
 """The attention kernel that a training gets: the one it names where that is installed, PyTorch's own (sdpa) otherwise."""
 
+import torch
 from transformers.utils import is_flash_attn_2_available, is_flash_attn_3_available
 
 from core.errors import ConfigError
@@ -11,8 +12,11 @@ _NEEDS = {"flash_attention_2": is_flash_attn_2_available, "flash_attention_3": i
 def attention(name: str | None, packing: bool) -> str | None:
     """The implementation to load the model with; says in one line where it is not the one asked for.
 
-    Raises ConfigError for packing without a kernel of variable length: records would attend to one another.
+    Raises ConfigError for packing without a kernel of variable length: records would attend to one another; and for a
+    kernel that cannot train here.
     """
+    if name == "flex_attention" and not torch.accelerator.is_available():
+        raise ConfigError("flex_attention has no gradients on a CPU; use sdpa")
     needed = _NEEDS.get(name or "")
     if needed is None or needed():
         return name

@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from datasets import Dataset
 
 from core.chat import Example, encode_example
-from core.errors import DataError
+from core.errors import DataError, ModelError
 from core.length import VERDICT_TOKENS, fit
 from core.overlap import check_disjoint
 from core.progress import say, track
@@ -113,6 +114,18 @@ def encode(
     return Encoded(Dataset.from_dict(columns), dict(sorted(counts.items())), refused)
 
 
+def check_vocabulary(sets: Sequence[Encoded | None], tokenizer: Any, pad_token: str | None, config: Any) -> None:
+    """Raises ModelError for a token of the data or the padding that the model has no embedding of."""
+    rows = config.get_text_config().vocab_size
+    ids = [pc.max(pc.list_flatten(one.dataset.with_format("arrow")[:]["input_ids"])).as_py() for one in sets if one]
+    highest = max(*ids, tokenizer.convert_tokens_to_ids(pad_token or tokenizer.pad_token))
+    if highest >= rows:
+        raise ModelError(
+            f"{tokenizer.name_or_path} has token {highest} ({tokenizer.convert_ids_to_tokens(highest)}) and its model "
+            f"embeddings for {rows}; take the tokenizer that belongs to the model, or name another pad_token"
+        )
+
+
 def show_example(dataset: Dataset, tokenizer: Any) -> None:
     """Print the first example as the model reads it, with the part that it learns to write set apart."""
     row = dataset[0]
@@ -129,11 +142,13 @@ def _read(files: Sequence[str], languages: Sequence[str] | None, spec: PromptSpe
     if absent := [code for code in languages or [] if records and code not in held]:
         raise DataError(f"{names} has no record in {', '.join(absent)}; its languages are {', '.join(sorted(held))}")
     chosen = [record for record in records if languages is None or record.language in languages]
-    _refuse(chosen, lambda r: not r.feedback, names, "have no feedback; add it or leave them out")
+    _refuse(chosen, lambda r: not (r.feedback or "").strip(), names, "have no feedback; add it or leave them out")
     _refuse(chosen, lambda r: r.score is None, names, "have no score; add it or leave them out")
     if spec.with_reference:
         mend = "have no reference_answer; add it, leave them out, or pass --reference none"
-        _refuse(chosen, lambda r: not r.reference_answer, names, mend)
+        _refuse(chosen, lambda r: not (r.reference_answer or "").strip(), names, mend)
+    mend = "hold half of a character (a lone surrogate, \\ud800 to \\udfff), which no tokenizer takes; mend the text"
+    _refuse(chosen, lambda r: not _is_text(r), names, mend)
     mend = "have a feedback that reads as another verdict (it holds [RESULT] or an end-of-turn token); remove that"
     _refuse(chosen, lambda r: parse_verdict(_verdict(r)).score != r.score, names, mend)
     return chosen
@@ -153,6 +168,14 @@ def _refuse(records: Sequence[JudgeRecord], wrong: Callable[[JudgeRecord], bool]
         raise DataError(f"{names}: {len(ids)} records ({', '.join(ids[:5])}{', …' if len(ids) > 5 else ''}) {mend}")
 
 
+def _is_text(record: JudgeRecord) -> bool:
+    try:
+        "".join(value for value in record.__dict__.values() if isinstance(value, str)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _verdict(record: JudgeRecord) -> str:
     assert record.feedback is not None
     assert record.score is not None
@@ -162,7 +185,12 @@ def _verdict(record: JudgeRecord) -> str:
 def _example(record: JudgeRecord, tokenizer: Any, spec: PromptSpec) -> Example:
     messages = build_messages(record, spec.template, spec.with_reference)
     example = encode_example(tokenizer, messages, _verdict(record))
-    assert parse_verdict(tokenizer.decode(example.completion[:-1])).score == record.score
+    written = tokenizer.decode(example.completion[:-1])
+    if parse_verdict(written).score != record.score:
+        raise ModelError(
+            f"{tokenizer.name_or_path} writes the verdict of {record.id} as {written[-60:]!r}, which is not its score "
+            f"{record.score}; mend its chat template, or name another with chat_template"
+        )
     return example
 
 
@@ -187,5 +215,6 @@ def _too_long(prompt: list[int] | None, tokens: int, example: Example, max_lengt
         return f"prompt of {tokens} tokens, budget {max_length - VERDICT_TOKENS}"
     if len(example.completion) > VERDICT_TOKENS:
         return f"verdict of {len(example.completion)} tokens, budget {VERDICT_TOKENS}"
-    assert prompt == example.prompt  # what is trained on is what is judged on
+    if prompt != example.prompt:  # what is trained on is what is judged on
+        raise ModelError("the chat template renders one chat in two ways, as one that says the time does; mend it")
     return None

@@ -57,10 +57,22 @@ def decode(tokenizer: Any, tokens: list[int]) -> str:
     return str(tokenizer.decode(tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
 
-def batches(fitted: Sequence[Fitted], size: int) -> list[list[int]]:
-    """Positions in batches of prompts of like length, the longest first, so that memory runs out early or never."""
+def batches(fitted: Sequence[Fitted], size: int, budget: int | None = None, new_tokens: int = 0) -> list[list[int]]:
+    """Positions in batches of prompts of like length, the longest first, so that memory runs out early or never.
+
+    A batch has at most ``size`` prompts and at most ``budget`` tokens, each prompt padded to the longest and with
+    ``new_tokens`` to come; a prompt that is over it by itself is a batch of its own.
+    """
     order = sorted(range(len(fitted)), key=lambda row: -fitted[row].tokens)
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    made: list[list[int]] = []
+    room = 0
+    for row in order:
+        if not made or len(made[-1]) == room:
+            longest = fitted[row].tokens + new_tokens
+            room = size if budget is None else max(1, min(size, budget // longest))
+            made.append([])
+        made[-1].append(row)
+    return made
 
 
 def prediction(

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from core.errors import Interrupted
+from core.errors import DataError, Interrupted
 from core.progress import say
 
 # SIGUSR1 too: a launcher that got SIGTERM itself leaves its processes 30 s to save, see train/README.md.
@@ -69,7 +69,14 @@ class StopAndSave(TrainerCallback):
 
 
 def train_until(trainer: Any, stop: StopSignal, checkpoint: str | None) -> dict[str, float]:
-    """Train, from a checkpoint where there is one, and return the metrics. Raises Interrupted where it was stopped."""
+    """Train, from a checkpoint where there is one, and return the metrics. Raises Interrupted where it was stopped, and
+    DataError where no batch is full and such ones are dropped.
+    """
+    records, together = len(trainer.train_dataset), trainer.args.train_batch_size * trainer.args.world_size
+    if trainer.args.dataloader_drop_last and records < together:
+        raise DataError(
+            f"{records} records fill no batch of {together}, so all are dropped; leave dataloader_drop_last out"
+        )
     callback = StopAndSave(stop)
     trainer.add_callback(callback)
     if checkpoint:

@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from trl import TrlParser
 
@@ -38,6 +38,7 @@ class ArgumentParser(TrlParser):
             for word in value if isinstance(value, list) else [value]:
                 if isinstance(word, bool) and not {bool, int, float} & {types[name], *get_args(types[name])}:
                     raise unquoted_word(name, word, path)
+            _check_shape(name, value, types[name], path)
         for action in self._actions:  # argparse takes a default unseen
             chosen = values.get(action.dest)
             if action.choices and chosen is not None and chosen not in action.choices:
@@ -45,9 +46,25 @@ class ArgumentParser(TrlParser):
                     f"{path}: {action.dest} is {chosen!r}; use one of {', '.join(map(str, action.choices))}"
                 )
         # As text, a number passes through the flag's own type check.
-        self.set_defaults_with_config(
-            **{name: str(value) if isinstance(value, int | float) else value for name, value in values.items()}
-        )
+        self.set_defaults_with_config(**{name: _as_text(value) for name, value in values.items()})
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message}; --help lists the fields")
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _check_shape(name: str, value: Any, kind: Any, path: str) -> None:
+    """Raises ConfigError for a list or mapping where the field is a single value, which argparse takes unseen."""
+    takes = {get_origin(member) or member for member in (kind, *get_args(kind))}
+    if isinstance(value, dict) and dict not in takes:
+        raise ConfigError(f"{path}: {name} is a mapping; give {'a list' if list in takes else 'a single value'}")
+    if isinstance(value, list):
+        if list not in takes:
+            raise ConfigError(f"{path}: {name} is a list; give a single value")
+        if any(item is None or isinstance(item, list | dict) for item in value):
+            raise ConfigError(f"{path}: {name} has an entry that is no single value; give a list of single values")

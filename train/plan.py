@@ -17,6 +17,7 @@ import numpy as np
 from core.errors import ModelError
 from core.length import VERDICT_TOKENS
 from core.records import JudgeRecord
+from train.adapter import check_adapter
 from train.arguments import Arguments
 from train.dataset import MASKED, encode, read_sets
 from train.launcher import Launcher, read_launcher
@@ -25,7 +26,8 @@ from train.memory import Setting
 from train.preflight import check_pad_token
 from train.reference import check_reference
 from train.sampling import lengths_of
-from train.shapes import Shape, shape_of
+from train.shapes import Shape, config_of, shape_of
+from train.template import check_chat_template
 
 # So many records of a language are tokenized; a larger number is scaled up from them.
 SAMPLE = 1000
@@ -72,6 +74,8 @@ def make_plan(arguments: Arguments) -> Plan:
     shapes = None
     try:
         shapes = _shapes(arguments)
+        if arguments.model.use_peft:
+            check_adapter(config_of(arguments.model.model_name_or_path), arguments.model)
     except ModelError as error:
         missing.append(f"memory and disk: {error}")
     steps = _steps(arguments, launcher, languages)
@@ -96,6 +100,7 @@ def _languages(arguments: Arguments, missing: list[str]) -> dict[str, LanguagePl
             raise
         missing.append(f"tokens: {error}")
         return {language: LanguagePlan(len(rows)) for language, rows in sorted(by_language.items())}
+    check_chat_template(tokenizer)
     check_pad_token(tokenizer, arguments.training.pad_token)
     return {language: _count(rows, tokenizer, arguments) for language, rows in sorted(by_language.items())}
 

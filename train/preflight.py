@@ -3,6 +3,9 @@
 from importlib.util import find_spec
 from typing import Any
 
+from transformers import Trainer
+from transformers.integrations import get_reporting_integration_callbacks
+
 from core.chat import stop_token_id
 from core.errors import ConfigError, ModelError
 from core.progress import warn
@@ -24,7 +27,7 @@ def check_settings(arguments: Arguments) -> None:
         )
     if training.plan:
         return
-    if training.save_only_model and (arguments.judge.if_exists == "resume" or training.resume_from_checkpoint):
+    if training.save_only_model and arguments.judge.if_exists == "resume":
         raise ConfigError(
             "save_only_model keeps no optimizer in a checkpoint, so no training goes on from one to the same result; "
             "leave save_only_model out, or start anew with if_exists: overwrite"
@@ -39,11 +42,15 @@ def check_settings(arguments: Arguments) -> None:
         _check_installed("liger_kernel", "liger", "use_liger_kernel")
         if training.use_cpu:
             raise ConfigError("use_liger_kernel needs a GPU (its kernels are Triton's); leave it off on a CPU")
+    _check_trackers(training.report_to)
+    _check_optimizer(training)
 
 
 def check_pad_token(tokenizer: Any, pad_token: str | None = None) -> None:
     """Raises ModelError where batches would be padded with the token that a judge learns to stop at."""
     pad = pad_token or tokenizer.pad_token
+    if pad not in tokenizer.get_vocab():
+        raise ModelError(f"pad_token {pad} is no token of {tokenizer.name_or_path}; name one that it has")
     if tokenizer.convert_tokens_to_ids(pad) == stop_token_id(tokenizer):
         raise ModelError(
             f"{tokenizer.name_or_path} pads with {pad}, which also ends a turn, so tools that mask padding "
@@ -73,6 +80,24 @@ def _check_deepspeed(training: Any, launcher: Launcher) -> None:
             f"{launcher.source} and the training's config disagree: {'; '.join(wrong)}; "
             'leave DeepSpeed\'s value out or "auto", or make them equal'
         )
+
+
+def _check_trackers(report_to: list[str]) -> None:
+    for tracker in report_to:
+        try:
+            for callback in get_reporting_integration_callbacks([tracker]):
+                callback()
+        except (ValueError, RuntimeError, ImportError) as error:
+            raise ConfigError(f"report_to {tracker}: {' '.join(str(error).split())[:200]}") from None
+
+
+def _check_optimizer(training: Any) -> None:
+    try:
+        Trainer.get_optimizer_cls_and_kwargs(training)
+    except ImportError as error:
+        raise ConfigError(f"optim {training.optim}: {' '.join(str(error).split())[:200]}") from None
+    except ValueError:
+        pass  # some optimizers are told the model, which is not loaded yet
 
 
 def _check_installed(package: str, extra: str, fields: str) -> None:

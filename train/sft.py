@@ -14,6 +14,7 @@ manifest.json.
 
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
@@ -23,11 +24,12 @@ from trl import get_peft_config, get_quantization_config
 from core.chat import stop_token_id, stop_token_ids
 from core.config import exit_status
 from core.progress import is_main_process, say
+from train.adapter import check_adapter
 from train.arguments import Arguments, parse_arguments
 from train.attention import attention
 from train.check import check_checkpoint, describe
 from train.checkpoint import last_checkpoint, save_judge
-from train.dataset import Encoded, encode_sets, read_sets, show_example
+from train.dataset import Encoded, check_vocabulary, encode_sets, read_sets, show_example
 from train.interrupt import StopSignal, train_until
 from train.launch import on_main, open_run
 from train.load import check_model, load_model, load_tokenizer
@@ -36,8 +38,13 @@ from train.plan_text import describe as describe_plan
 from train.preflight import check_pad_token, check_settings
 from train.received import check_received
 from train.reference import check_reference
+from train.shapes import config_of
+from train.template import check_chat_template
 from train.trainer import JudgeTrainer
 from train.validation import VerdictValidation, check_best_metric, check_evaluation, draw_by_language
+
+# Fields of a generation config that a greedy one may not set.
+SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h")
 
 
 def main(arguments: Arguments) -> None:
@@ -51,18 +58,23 @@ def main(arguments: Arguments) -> None:
         return
     check_model(base, whole=True, revision=revision)
     attn_implementation = attention(model_args.attn_implementation, training.packing)
+    built = config_of(base, revision)
+    check_adapter(built, model_args, attn_implementation)
     records, held_out = read_sets(data, spec)
     check_reference([*records, *held_out], judge.reference)
     sample = draw_by_language(held_out, training.validation_samples, training.seed)
     check_best_metric(training.metric_for_best_model, sample)
 
-    with open_run(output, "train.sft", arguments.resolved(), data.files, judge.if_exists, training.seed) as run:
+    inputs = [*data.files, *([base] if Path(base).is_dir() else [])]
+    with open_run(output, "train.sft", arguments.resolved(), inputs, judge.if_exists, training.seed) as run:
         set_seed(training.seed)
         tokenizer = load_tokenizer(base, judge.chat_template, revision=revision)
+        check_chat_template(tokenizer)
         check_pad_token(tokenizer, training.pad_token)
         train_set, validation_set = encode_sets(
             records, held_out, tokenizer, spec, data.strip_score_sentence, data.max_refused
         )
+        check_vocabulary([train_set, validation_set], tokenizer, training.pad_token, built)
         show_example(train_set.dataset, tokenizer)
         run.note(counts=train_set.counts, refused=train_set.refused)
 
@@ -71,7 +83,7 @@ def main(arguments: Arguments) -> None:
         for received, encoded in ((trainer.train_dataset, train_set), (trainer.eval_dataset, validation_set)):
             if encoded:
                 check_received(received, trainer.data_collator, encoded.dataset, stop_token_id(tokenizer))
-        start = on_main(lambda: last_checkpoint(output)) if run.resumed else training.resume_from_checkpoint
+        start = on_main(lambda: last_checkpoint(output)) if run.resumed else None
         with StopSignal() as stop:
             metrics = train_until(trainer, stop, start)
             if validation_set:
@@ -104,6 +116,8 @@ def make_trainer(
         quantization_config=get_quantization_config(model_args),
     )
     model.generation_config.eos_token_id = stop_token_ids(tokenizer, model.generation_config)
+    if not model.generation_config.do_sample:  # with what belongs to sampling, a greedy one cannot be saved
+        model.generation_config.update(**dict.fromkeys(SAMPLING))
     return JudgeTrainer(
         arguments,
         validation,

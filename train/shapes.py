@@ -40,7 +40,7 @@ def shape_of(model: str, lora_r: int | None = None, lora_target_modules: str | I
     The model is laid out on the meta device, so the count is the architecture's own. Raises ModelError where neither
     config.json nor a stored shape is to be had.
     """
-    config = _config(model)
+    config = config_of(model)
     text = config.get_text_config()
     with torch.device("meta"):
         empty = AutoModelForCausalLM.from_config(config)
@@ -48,7 +48,7 @@ def shape_of(model: str, lora_r: int | None = None, lora_target_modules: str | I
     linear = {
         name: part for name, part in empty.named_modules() if isinstance(part, torch.nn.Linear) and part is not head
     }
-    adapted = [part for name, part in linear.items() if _targeted(name, lora_target_modules)]
+    adapted = [part for name, part in linear.items() if targeted(name, lora_target_modules)]
     parameters = sum(weight.numel() for weight in empty.parameters())
     heads = text.num_attention_heads
     width = getattr(text, "head_dim", None) or text.hidden_size // heads
@@ -73,12 +73,13 @@ def stored_shapes() -> dict[str, dict[str, Any]]:
     return load_yaml(STORED)
 
 
-def _config(model: str) -> Any:
+def config_of(model: str, revision: str | None = None) -> Any:
+    """The config of a model folder or Hub id, from stored_shapes where it is one of these. Raises ModelError."""
     if not Path(model).is_dir() and model in stored_shapes():
         fields = dict(stored_shapes()[model])
         return AutoConfig.for_model(fields.pop("model_type"), **fields)
     try:
-        return AutoConfig.from_pretrained(model)
+        return AutoConfig.from_pretrained(model, revision=revision or "main")
     except (OSError, ValueError) as error:
         raise ModelError(
             f"the size of {model} is unknown: no config.json to be had ({str(error).splitlines()[0][:120]}) and no "
@@ -93,7 +94,7 @@ def _largest_layer(empty: Any) -> int:
     return max(sum(weight.numel() for weight in layer.parameters()) for layer in layers)
 
 
-def _targeted(name: str, targets: str | Iterable[str]) -> bool:
+def targeted(name: str, targets: str | Iterable[str]) -> bool:
     """Whether LoRA adapts the module: peft matches a text as a pattern and a list by the ends of names."""
     if targets == "all-linear":
         return True

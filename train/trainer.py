@@ -1,5 +1,6 @@
 """trl's SFTTrainer as this project uses it: verdicts beside the loss, plain progress, no half-filled model card."""
 
+import math
 import sys
 import time
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import trl.trainer.utils
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
 
+from core.errors import ConfigError
 from core.progress import say
 from train.arguments import Arguments
 from train.randomness import untouched_randomness
@@ -23,6 +25,7 @@ class JudgeTrainer(ResumableTrainer):
         self.validation = validation
         self._evaluated: tuple[int, dict[str, float]] = (-1, {})
         training = arguments.training
+        training.logging_nan_inf_filter = False  # it writes a finite loss in the place of one that is none
         if not sys.stderr.isatty():
             training.disable_tqdm = True
         super().__init__(args=training, **kwargs)
@@ -31,6 +34,19 @@ class JudgeTrainer(ResumableTrainer):
         if training.disable_tqdm:
             self.remove_callback(PrinterCallback)
             self.add_callback(PlainProgress())
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        """Raises ConfigError for a loss that is no number: every step after it would be lost."""
+        lost = {
+            name: logs[name] for name in ("loss", "train_loss", "eval_loss") if not math.isfinite(logs.get(name, 0.0))
+        }
+        for name, value in lost.items():
+            raise ConfigError(
+                f"{name} is {value} at step {self.state.global_step}; lower learning_rate "
+                f"({self.args.learning_rate:g}), or train in bf16 or float32, and see that the base is sound "
+                "(python -m train.check --is_judge false --model_name_or_path BASE)"
+            )
+        super().log(logs, *args, **kwargs)
 
     def compute_loss(self, *args: Any, **kwargs: Any) -> Any:
         if self.accelerator.device.type == "cpu":

@@ -1,40 +1,89 @@
-"""Judging with transformers in process: one batch of prompts in, their completions out."""
+"""Judging with transformers in process: batches of prompts of like length in, their completions out."""
 
+import gc
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from core.chat import stop_token_ids
-from eval.backends.completion import Completion, DigitStep
-from train.generation import decode, decoding, generate, up_to_stop
+from core.errors import ModelError
+from core.length import Fitted
+from core.progress import warn
+from core.prompt_spec import PromptSpec
+from eval.backends.completion import CUT, SCORES, Completion, DigitStep, Sampling
+from train.generation import batches, decode, decoding, generate, up_to_stop
 
-SCORES = range(1, 6)
-
-
-class Sampling(NamedTuple):
-    """How to draw tokens where decoding is not greedy. ``seed`` with a batch's number fixes its draws."""
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    seed: int = 42
+TOKEN_BUDGET = 32_768
 
 
 class TransformersBackend:
-    """Greedy (or sampled) generation with a causal language model that stops where the chat template ends a turn."""
+    """Greedy (or sampled) generation with a causal language model that stops where the chat template ends a turn.
 
-    def __init__(self, model: Any, tokenizer: Any, max_new_tokens: int = 512, sampling: Sampling | None = None) -> None:
+    A batch has at most ``batch_size`` prompts and ``token_budget`` tokens, padding and new ones counted.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        max_new_tokens: int = 512,
+        sampling: Sampling | None = None,
+        batch_size: int = 8,
+        token_budget: int = TOKEN_BUDGET,
+    ) -> None:
         self.model, self.tokenizer = model, tokenizer
+        self.max_new_tokens, self.batch_size, self.token_budget = max_new_tokens, batch_size, token_budget
         self._stops = stop_token_ids(tokenizer, model.generation_config)
         self._digits = DigitTokens(tokenizer)
         self._sampling = sampling
+        self._most: float = float("inf")  # tokens of a batch that memory was seen to hold
         drawing = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0} if sampling else {}
         self._decoding = decoding(tokenizer, self._stops, max_new_tokens, **drawing)
 
+    def plan(self, fitted: Sequence[Fitted], done: Collection[str] = ()) -> list[tuple[int, list[int]]]:
+        """Batches by length. One that is done in part stays whole: its make-up, on which rounding and draws hang, does not
+        change when a run goes on."""
+        made = enumerate(batches(fitted, self.batch_size, self.token_budget, self.max_new_tokens))
+        return [(number, rows) for number, rows in made if any(fitted[row].record.id not in done for row in rows)]
+
+    def answers(self, shown: Sequence[Fitted], spec: PromptSpec, number: int = 0) -> Iterator[tuple[int, Completion]]:
+        """The completions of one batch; its number fixes the draws."""
+        return enumerate(self.complete([one.prompt or [] for one in shown], number))
+
     def complete(self, prompts: Sequence[Sequence[int]], number: int = 0) -> list[Completion]:
-        """Generate after each prompt (token ids), as one batch; ``number`` is the batch's own, for its seed."""
+        """Generate after each prompt (token ids), as one batch. Where memory runs out, in halves, and later ones of that
+        size too. Raises ModelError where one prompt alone does not fit."""
+        longest = max(map(len, prompts)) + self.max_new_tokens
+        if len(prompts) == 1 or len(prompts) * longest <= self._most:
+            try:
+                return self._generate(prompts, number)
+            except RuntimeError as error:
+                if not _is_out_of_memory(error):
+                    raise
+            self._make_room(len(prompts), longest)  # here, for the error holds what the attempt had allocated
+        half = (len(prompts) + 1) // 2
+        others = number + len(prompts) * 2**32  # a seed of their own
+        return self.complete(prompts[:half], number) + self.complete(prompts[half:], others)
+
+    def _make_room(self, prompts: int, longest: int) -> None:
+        if prompts == 1:
+            raise ModelError(
+                f"memory runs out at one prompt of {longest} tokens, new ones counted; lower max_length or max_new_tokens, "
+                "or use a smaller dtype or a larger device (what was judged is kept: --if_exists resume)"
+            )
+        self._most = (prompts + 1) // 2 * longest
+        gc.collect()
+        if torch.accelerator.is_available():
+            torch.accelerator.empty_cache()
+        warn(
+            f"out of memory at {prompts} prompts of up to {longest} tokens, new ones counted; going on with half of them "
+            f"at a time (--token_budget {self._most} from the start saves the attempt)"
+        )
+
+    def _generate(self, prompts: Sequence[Sequence[int]], number: int) -> list[Completion]:
         longest = max(map(len, prompts))
         recorder = DigitRecorder(self._digits, longest)
         if self._sampling:
@@ -54,7 +103,12 @@ class TransformersBackend:
             before = decode(self.tokenizer, tokens[: step + 1]).rstrip()
             if step < len(written) and text.startswith(before):
                 digits.append(DigitStep(len(before) - 1, probabilities))
-        return Completion(text, digits)
+        return Completion(text, digits, CUT if len(written) == len(tokens) else None)
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    """On a GPU, and on a CPU, where it is a plain RuntimeError."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 class DigitTokens:

@@ -56,7 +56,9 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network"):
             self.call(f"{domain}.enable")
-        still = [{"name": "prefers-reduced-motion", "value": "reduce"}]  # a smooth scroll ends some time after its cause
+        still = [
+            {"name": "prefers-reduced-motion", "value": "reduce"}
+        ]  # a smooth scroll ends some time after its cause
         self.call("Emulation.setEmulatedMedia", features=still)
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads), eventsEnabled=True)
 

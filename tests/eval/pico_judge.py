@@ -1,5 +1,6 @@
 """A pico judge that was taught a verdict for each of a few records, so that its output parses."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,15 @@ RECORDS = [
 ]
 
 
-def save_judge(folder: Path, steps: int = 50) -> Path:
-    """A model folder as train.sft leaves it, whose judge gives each of RECORDS its gold score, not yet with certainty."""
-    tokenizer, model = pico.tokenizer(), pico.model("llama")
+def save_judge(folder: Path, steps: int = 50, records: Sequence[JudgeRecord] = RECORDS, **changes: Any) -> Path:
+    """A model folder as train.sft leaves it, whose judge gives each record its gold score, not yet with certainty.
+
+    ``changes`` are of the model's config.
+    """
+    tokenizer, model = pico.tokenizer(), pico.model("llama", **changes)
     examples = [
         encode_example(tokenizer, build_messages(one, *SPEC[:2]), build_verdict("good feedback.", one.score or 0))
-        for one in RECORDS
+        for one in records
     ]
     longest = max(len(one.prompt) + len(one.completion) for one in examples)
     ids = torch.zeros(len(examples), longest, dtype=torch.long)

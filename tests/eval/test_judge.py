@@ -239,7 +239,7 @@ def test_a_base_model_takes_a_chat_template_by_name(judge_folder: Path, tmp_path
     with pytest.raises(ConfigError, match="unknown"):
         Judge.from_pretrained(base, device="cpu", chat_template="gema")
     judge = Judge.from_pretrained(base, device="cpu", chat_template="plain", max_new_tokens=2)
-    assert judge.grade("x", "y", "fair", ["1", "2", "3", "4", "5"]).failure == "no [RESULT] marker"
+    assert judge.grade("x", "y", "fair", ["1", "2", "3", "4", "5"]).failure == "cut at max_new_tokens"
 
 
 def test_an_adapter_folder_judges_without_folding(judge_folder: Path, tmp_path: Path) -> None:

@@ -3,61 +3,86 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
+from core.config import exit_status
 from core.errors import AlreadyDone
 from core.records import Prediction, read_rows, write_records
 from eval.judge import JudgeConfig, main
-from tests.conftest import REPO
-from tests.eval.pico_judge import RECORDS
+from tests.eval.judging_server import JudgingServer
+from tests.eval.pico_judge import RECORDS, record
 
-KILLS = 8
+ROWS_A_KILL, CONCURRENCY = 32, 4
 
 
-@pytest.mark.soak
-def test_killed_runs_go_on(judge_folder: Path, tmp_path: Path) -> None:
-    records = [one.model_copy(update={"id": f"{one.id}{n}"}) for n in range(100) for one in RECORDS]
-    write_records(records, tmp_path / "records.jsonl")
-    flags = {
-        "model_name_or_path": str(judge_folder),
-        "input": str(tmp_path / "records.jsonl"),
-        "output": str(tmp_path / "judged"),
-        "if_exists": "resume",
-        "max_new_tokens": "24",
-        "batch_size": "1",
-    }
-    command = [sys.executable, "-m", "eval.judge", *(word for name in flags for word in (f"--{name}", flags[name]))]
-    moments, rows = random.Random(0), 0
-    for _ in range(KILLS):
-        process = subprocess.Popen(
-            command, cwd=REPO, stderr=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
-        wait_for_rows(tmp_path / "judged", rows + 1, process)
-        time.sleep(moments.random() / 2)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        now = count_rows(tmp_path / "judged")
-        assert now >= rows
+def config(folder: Path, **fields: Any) -> JudgeConfig:
+    values = {"input": folder / "records.jsonl", "output": folder / "judged", "if_exists": "resume"}
+    return JudgeConfig(**values, **fields)
+
+
+def in_process(folder: Path, judge: Path, kills: int) -> JudgeConfig:
+    copies = range(kills * ROWS_A_KILL // len(RECORDS))
+    records = [one.model_copy(update={"id": f"{one.id}{n}"}) for n in copies for one in RECORDS]
+    write_records(records, folder / "records.jsonl")
+    return config(folder, model_name_or_path=str(judge), device="cpu", max_new_tokens=24, batch_size=3)
+
+
+def served(folder: Path, server: JudgingServer, kills: int) -> JudgeConfig:
+    records = [record(f"r{n}", f"good answer {n}", 5) for n in range(kills * ROWS_A_KILL)]
+    write_records(records, folder / "records.jsonl")
+    where = {"base_url": server.base_url, "store": folder / "answers", "with_reference": False}
+    return config(folder, model_name_or_path="scripted", concurrency=CONCURRENCY, **where)
+
+
+def kill_and_go_on(asked: JudgeConfig, kills: int) -> list[Prediction]:
+    """The predictions, when the run was killed so often at random moments, each after it wrote a row, and then let be."""
+    chance, rows = random.Random(kills), 0
+    for _ in range(kills):
+        child = os.fork()
+        if child == 0:
+            torch.set_num_threads(1)  # the parent's threads are not there
+            os._exit(exit_status(lambda: main(asked)))
+        while count_rows(asked.output) <= rows and os.waitpid(child, os.WNOHANG) == (0, 0):
+            time.sleep(0.01)
+        time.sleep(chance.random() / 20)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        now = count_rows(asked.output)
+        assert now > rows  # nothing that was there is lost
         rows = now
-    config = JudgeConfig(**{**flags, "max_new_tokens": 24, "batch_size": 1})  # type: ignore[arg-type]
-    main(config)
-    assert [row.id for row in read_rows(tmp_path / "judged" / "predictions.jsonl", Prediction)] == [
-        r.id for r in records
-    ]
+    assert rows < kills * ROWS_A_KILL  # the kills came in time
+    main(asked)
     with pytest.raises(AlreadyDone):
-        main(config)
+        main(asked)
+    return read_rows(asked.output / "predictions.jsonl", Prediction)
 
 
 def count_rows(folder: Path) -> int:
     return sum(file.read_bytes().count(b"\n") for file in folder.glob("predictions*.jsonl"))
 
 
-def wait_for_rows(folder: Path, least: int, process: subprocess.Popen[bytes]) -> None:
-    """Until there are as many rows, or the process has ended."""
-    while process.poll() is None and count_rows(folder) < least:
-        time.sleep(0.02)
+@pytest.mark.parametrize("kills", [pytest.param(8, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.soak)])
+def test_killed_runs_in_process_go_on(judge_folder: Path, tmp_path: Path, kills: int) -> None:
+    asked = in_process(tmp_path, judge_folder, kills)
+    killed = kill_and_go_on(asked, kills)
+    whole = asked.model_copy(update={"output": tmp_path / "whole"})
+    main(whole)
+    # Equal to the last bit of each expected score: the batches are those of a run that nobody killed.
+    assert killed == read_rows(tmp_path / "whole" / "predictions.jsonl", Prediction)
+
+
+@pytest.mark.parametrize("kills", [pytest.param(8, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.soak)])
+def test_killed_runs_on_a_server_go_on(tmp_path: Path, kills: int) -> None:
+    with JudgingServer(latency_ms=40) as server:
+        asked = served(tmp_path, server, kills)
+        predictions = kill_and_go_on(asked, kills)
+        times = Counter(server.asked)
+    assert [(row.id, row.score) for row in predictions] == [(f"r{n}", 5) for n in range(kills * ROWS_A_KILL)]
+    assert len(times) == len(predictions)
+    assert times.total() - len(times) <= CONCURRENCY * kills  # only what was in flight is asked again

@@ -1,5 +1,8 @@
 """Generation in process: verdicts and digit probabilities against forward passes written out by hand."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +12,16 @@ from tokenizers import Tokenizer, models
 from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 
 from core.chat import encode_prompt
+from core.length import Fitted
 from core.prompt import build_messages
 from core.verdict import parse_verdict
 from eval.backends.completion import Completion, DigitStep, ExpectedScore
 from eval.backends.transformers import DigitRecorder, DigitTokens, Sampling, TransformersBackend
+from eval.grading import fit_records
 from tests import pico
+from tests.conftest import REPO
 from tests.eval.pico_judge import RECORDS, SPEC
+from train.generation import batches
 from train.load import load_model, load_tokenizer
 
 END = 6  # <end>, the end-of-turn token of the pico chat template
@@ -129,7 +136,9 @@ def test_a_digit_that_max_new_tokens_leaves_last_has_its_probabilities(judge_fol
     prompt = prompts(whole.tokenizer)[0]
     tokens, _ = greedy_by_hand(whole.model, prompt)
     cut = backend(judge_folder, max_new_tokens=len(tokens))  # no room for <end>
-    assert cut.complete([prompt]) == whole.complete([prompt])
+    (ended,), (unended,) = whole.complete([prompt]), cut.complete([prompt])
+    assert (unended.text, unended.digits) == (ended.text, ended.digits)
+    assert (ended.failure, unended.failure) == (None, "cut at max_new_tokens")
 
 
 def test_sampling_is_fixed_by_seed_and_batch_number(tmp_path: Path) -> None:
@@ -160,3 +169,38 @@ def test_digits_of_any_script_count_if_all_five_are_tokens(pieces: str, known: b
         tokenizer_object=Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>")), unk_token="<unk>"
     )
     assert DigitTokens(tokenizer).alternatives(vocabulary["४"]) == ([1, 2, 3, 4, 5] if known else None)
+
+
+def test_batches_hold_a_budget_of_padded_tokens() -> None:
+    rows = [Fitted(RECORDS[0], [], tokens, False) for tokens in (10, 90, 40, 100, 30)]
+    # Longest first: 100, 90, 40, 30, 10, each with 20 to come. 250 hold 2 of 120 (3 of 60, the third batch's).
+    assert batches(rows, 8, 250, 20) == [[3, 1], [2, 4, 0]]
+    assert batches(rows, 2, 250, 20) == [[3, 1], [2, 4], [0]]
+    assert batches(rows, 8, 119, 20) == [[3], [1], [2], [4, 0]]  # 120 by itself is over it; 30 + 20 twice is not
+    assert batches(rows, 8) == [[3, 1, 2, 4, 0]]
+
+
+def test_a_batch_that_is_done_in_part_is_planned_whole(judge_folder: Path) -> None:
+    judge = TransformersBackend(load_model(judge_folder, device="cpu"), load_tokenizer(judge_folder), batch_size=2)
+    fitted = fit_records(RECORDS, judge.tokenizer, SPEC)
+    assert judge.plan(fitted) == [(0, [1, 2]), (1, [0, 3])]
+    assert judge.plan(fitted, {"c", "a", "d"}) == [(0, [1, 2])]
+    assert judge.plan(fitted, {"a", "b", "c", "d"}) == []
+
+
+@pytest.mark.slow
+def test_where_memory_runs_out_batches_are_halved_and_the_verdicts_are_the_same(judge_folder: Path) -> None:
+    """In a process of its own, whose address space ends a little above what it has."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.eval.little_memory", str(judge_folder)],
+        cwd=REPO,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["one prompt alone: ModelError", "32 equal"]
+    said = [line for line in done.stderr.splitlines() if "out of memory" in line]
+    assert "out of memory at 32 prompts of up to " in said[0]
+    assert 1 <= len(said) <= 4

@@ -37,6 +37,18 @@ def test_flags_win_over_yaml_and_numbers_are_read_as_their_field_has_them(tmp_pa
     assert arguments.model.lora_target_modules == ["q_proj", "v_proj"]
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"), [("[q_proj]", ["q_proj"]), ("q_proj", ["q_proj"]), ("[.*_proj]", ".*_proj"), ("all-linear",) * 2]
+)
+def test_one_lora_module_is_a_name_and_not_a_pattern(given: str, kept: object, tmp_path: Path) -> None:
+    """peft matches a pattern with whole names (model.layers.0.self_attn.q_proj), which q_proj alone is none of."""
+    assert parse_yaml(tmp_path, f"lora_target_modules: {given}").model.lora_target_modules == kept
+
+
+def test_epochs_do_not_count_where_steps_are_set(tmp_path: Path) -> None:
+    assert parse_yaml(tmp_path, "max_steps: 3\nnum_train_epochs: 0").training.max_steps == 3
+
+
 @pytest.mark.parametrize("given", ["language: hi fr", "language: [hi, fr]", 'language: "hi fr"'])
 def test_language_is_a_code_or_a_list(given: str, tmp_path: Path) -> None:
     assert parse_yaml(tmp_path, given).data.language == ["hi", "fr"]
@@ -72,6 +84,26 @@ def test_language_fills_file_names_and_output(tmp_path: Path) -> None:
         ("load_best_model_at_end: true\n", "load_best_model_at_end requires"),
         ("load_in_4bit: true\nload_in_8bit: true\n", "can't use 8 bit and 4 bit"),
         ("a: [1\n", "line 5 is not YAML"),
+        ("language: []\n", "language is empty; give a code"),
+        ("language: {a: b}\n", "language is a mapping; give a list"),
+        ("language: [[hi]]\n", "language has an entry that is no single value"),
+        ("validation_file: ''\n", "validation_file is empty; name a file"),
+        ("attn_implementation: [sdpa]\n", "attn_implementation is a list; give a single value"),
+        ("learning_rate: [1, 2]\n", "learning_rate is a list; give a single value"),
+        ("learning_rate: -1\n", "learning_rate is -1.0; give 0 or more"),
+        ("learning_rate: .nan\n", "learning_rate is nan; give a finite number"),
+        ("num_train_epochs: .inf\n", "num_train_epochs is inf; give a finite number"),
+        ("num_train_epochs: 0\n", "num_train_epochs is 0.0, so that nothing would be done"),
+        ("max_steps: 0\n", "max_steps is 0, so that nothing would be done"),
+        ("per_device_train_batch_size: 0\n", "per_device_train_batch_size is 0; give 1 or more"),
+        ("effective_batch_size: 0\n", "effective_batch_size is 0; give 1 or more"),
+        ("gradient_accumulation_steps: -1\n", "gradient_accumulation_steps is -1; give 1 or more"),
+        ("seed: -1\n", "seed is -1; give a number from 0 to 4294967295"),
+        ("max_refused: 2\n", "max_refused is 2.0; give a number from 0 to 1"),
+        ("lora_alpha: 0\n", "lora_alpha is 0; give 1 or more"),
+        ("use_peft: true\nlora_task_type: SEQ_CLS\n", "a judge is a CAUSAL_LM"),
+        ("resume_from_checkpoint: x\n", "if_exists: resume goes on from the last complete checkpoint"),
+        ("hub_token: hf_x\n", "log in with `hf auth login`"),
     ],
 )
 def test_a_wrong_field_is_one_line_that_says_how_to_mend_it(text: str, message: str, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from core.config import exit_status
-from core.errors import AlreadyDone, RunFolderError
+from core.errors import AlreadyDone, ConfigError, RunFolderError
 from core.prompt_spec import PromptSpec, load_prompt_spec
 from core.records import write_records
 from core.run import read_manifest
@@ -53,7 +53,7 @@ def test_full_training_learns_and_leaves_a_model_that_plain_transformers_opens(
         "hi": {"examples": 12, "shortened": 0, "refused": 0},
     }
     assert manifest["metrics"]["eval_loss"] < loss[0]
-    assert set(manifest["inputs"]) == {"train.jsonl", "validation.jsonl"}
+    assert set(manifest["inputs"]) == {"base", "train.jsonl", "validation.jsonl"}
     assert str(tmp_path) not in (output / "manifest.json").read_text()
 
     said = capsys.readouterr().out
@@ -108,6 +108,47 @@ def test_a_finished_run_is_done_and_a_changed_one_is_refused(tmp_path: Path) -> 
     assert (output / "model.safetensors").stat().st_mtime_ns == written
 
 
+def test_a_judge_trained_on_is_not_overwritten_by_what_it_teaches(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    first = train(tmp_path, "first", max_steps=1)
+    before = sorted(path.name for path in first.rglob("*"))
+    for base in (first, first / "checkpoint-1"):
+        with pytest.raises(RunFolderError, match="holds the input"):
+            train(tmp_path, "first", model_name_or_path=base, if_exists="overwrite")
+    assert sorted(path.name for path in first.rglob("*")) == before
+
+
+def test_a_base_that_changed_is_not_gone_on_with(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    train(tmp_path, "out", max_steps=1)
+    pico.save(tmp_path / "base", "gemma3")
+    with pytest.raises(RunFolderError, match=r"other inputs \(base\)"):
+        train(tmp_path, "out", max_steps=1, if_exists="resume")
+
+
+def test_a_base_that_samples_only_in_name_is_saved(tmp_path: Path) -> None:
+    """Transformers saves no generation config that is greedy and sets a temperature, as Llama 2's was: after training."""
+    make_folder(tmp_path)
+    path = tmp_path / "base" / "generation_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "temperature": 0.9, "top_p": 0.6}))
+    output = train(tmp_path, "out", max_steps=1)
+    kept = json.loads((output / "generation_config.json").read_text())
+    assert kept["eos_token_id"] == [2, 6]
+    assert "temperature" not in kept
+
+
+@pytest.mark.parametrize(("logging_steps", "left"), [(1, None), (100, "failed")])
+def test_a_loss_that_is_no_number_ends_the_training(logging_steps: int, left: str | None, tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    weights = load_file(tmp_path / "base" / "model.safetensors")
+    weights["model.norm.weight"][0] = float("nan")
+    save_file(weights, tmp_path / "base" / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ConfigError, match="loss is nan at step"):
+        train(tmp_path, "out", max_steps=2, logging_steps=logging_steps)
+    manifest = read_manifest(tmp_path / "out")  # none where nothing but it had been written
+    assert (manifest and manifest["status"]) == left
+
+
 def rewrite(folder: Path, **changes: Any) -> None:
     rows = [row.model_dump() for row in records(range(3))]
     rows[1] = {name: value for name, value in {**rows[1], **changes}.items() if value != "absent"}
@@ -126,6 +167,12 @@ WRONG = {
         {},
         "line 2: score: Input should be less than or equal to 5, got 7",
     ),
+    "half of a character": (
+        lambda folder: rewrite(folder, response="a\ud800b"),
+        {},
+        "1 records (q0-hi-s2) hold half of a character",
+    ),
+    "a blank feedback": (lambda folder: rewrite(folder, feedback=" \n"), {}, "1 records (q0-hi-s2) have no feedback"),
     "a duplicate id": (lambda folder: rewrite(folder, id="q0-hi-s1"), {}, "1 ids occur more than once (q0-hi-s1)"),
     "no reference": (
         lambda folder: rewrite(folder, reference_answer=None),
@@ -168,6 +215,27 @@ WRONG = {
         lambda folder: None,
         {"save_only_model": "true", "if_exists": "resume"},
         "save_only_model keeps no optimizer",
+    ),
+    "a tokenizer of another model": (
+        lambda folder: pico.model(vocab_size=300).save_pretrained(folder / "base"),
+        {},
+        "and its model embeddings for 300; take the tokenizer that belongs",
+    ),
+    "a tracker that is not installed": (
+        lambda folder: None,
+        {"report_to": "nope"},
+        "report_to nope: nope is not supported",
+    ),
+    "a LoRA on nothing": (
+        lambda folder: None,
+        {"use_peft": "true", "lora_target_modules": "nope"},
+        "lora_target_modules nope is nothing in this model; it has act_fn, down_proj",
+    ),
+    "no attention of that name": (lambda folder: None, {"attn_implementation": "nope"}, '"nope"` is not supported'),
+    "fewer records than a batch": (
+        lambda folder: None,
+        {"dataloader_drop_last": "true", "per_device_train_batch_size": 32},
+        "16 records fill no batch of 32, so all are dropped",
     ),
     "all too long": (lambda folder: None, {"max_length": 600}, "none of the 16 training records fits max_length 600"),
 }

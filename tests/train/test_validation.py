@@ -245,9 +245,14 @@ def test_early_stopping_waits_as_long_in_a_resumed_run(after: int, tmp_path: Pat
 )
 def test_settings_that_contradict_each_other_are_refused(flags: dict[str, Any], message: str) -> None:
     needed = {"model_name_or_path": "m", "train_file": "t.jsonl", "output_dir": "out", **flags}
-    arguments = parse_arguments([word for name, value in needed.items() for word in (f"--{name}", str(value))])
-    with pytest.raises(ConfigError, match=message):
+    words = [word for name, value in needed.items() for word in (f"--{name}", str(value))]
+
+    def refused() -> None:
+        arguments = parse_arguments(words)
         check_evaluation(arguments.data, arguments.training)
+
+    with pytest.raises(ConfigError, match=message):
+        refused()
 
 
 def test_a_metric_that_may_have_no_value_does_not_pick_the_best() -> None:
