@@ -150,7 +150,7 @@ def figures(
         name: Figure.from_draws(
             value=observed.value(name),
             draws=draws[name],
-            reason=reason_undefined(_statistic(name), observed.tables(name)),
+            reason=observed.reason(name),
             n=int(observed.tables(name).n[0]),
             n_unscored=n_unscored,
         )
@@ -181,6 +181,9 @@ class Counted(NamedTuple):
 
     def value(self, name: str) -> Floats:
         return STATISTICS[_statistic(name)](self.tables(name))
+
+    def reason(self, name: str) -> str | None:
+        return reason_undefined(_statistic(name), self.tables(name))
 
 
 def _statistic(name: str) -> str:

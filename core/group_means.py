@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.agreement import COLUMNS, count_tables, mean_over_groups, rows_as_cells
+from core.agreement import COLUMNS, Counted, count_tables, mean_over_groups, rows_as_cells
 from core.bootstrap import Clusters, Floats, percentile_interval
 
 
@@ -43,10 +43,17 @@ def group_means(
     placed = np.array([index[group] for group in groups], np.int64) * per_group + cells
     drawn_from = Clusters.from_rows(placed[:, None], clusters, len(index) * per_group)
 
+    def counted(tables: Floats) -> list[Counted]:
+        return [count_tables(part, levels) for part in np.split(tables, len(index))] if index else []
+
+    # A group without the figure has it in no resample: fractional gold has no kappa, though one could be computed.
+    whole = counted(drawn_from.observed)
+    has_figure = {name: np.array([[group.reason(name) is None] for group in whole]) for name in names}
+
     def by_group(tables: Floats) -> dict[str, Floats]:
         """Each figure, [groups, B]."""
-        counted = [count_tables(part, levels) for part in np.split(tables, len(index))] if index else []
-        return {name: np.array([part.value(name) for part in counted]) for name in names}
+        groups = counted(tables)
+        return {n: np.where(has_figure[n], np.array([group.value(n) for group in groups]), np.nan) for n in names}
 
     observed = by_group(drawn_from.observed)
     draws: dict[str, list[Floats]] = {name: [] for name in names}

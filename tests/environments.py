@@ -11,7 +11,7 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 READY = ".ready"
-INSTALLS_WITHIN_SECONDS = 1500
+INSTALLS_WITHIN_SECONDS = 900
 
 
 def environment(name: str, requirements: Sequence[str], unwanted: Sequence[str] = ()) -> Path:

@@ -31,6 +31,18 @@ def test_case_26_groups_without_a_value_are_counted():
     assert group_means([], [], [], ["kappa"])["kappa"] == (None, None, None, 0, 0)
 
 
+def test_a_group_of_fractional_gold_has_no_kappa_and_no_exact_accuracy():
+    # Group a is right on 1, 2, 3 and wrong on 4: exact 3/4. Group b is measured against means of annotators.
+    gold, scores = [1, 2, 3, 4, 1.5, 3, 4, 5], [1, 2, 3, 3, 2, 3, 4, 5]
+    found = group_means(gold, scores, ["a"] * 4 + ["b"] * 4, ["exact", "kappa", "within_one"], resamples=200)
+    assert (found["exact"].mean, found["exact"].n_defined, found["exact"].n_groups) == (0.75, 1, 2)
+    alone = figures(gold[:4], scores[:4], ["kappa"], resamples=0)["kappa"].value
+    assert (found["kappa"].mean, found["kappa"].n_defined) == (alone, 1)
+    assert found["within_one"].n_defined == 2
+    nowhere = group_means(gold[4:] * 2, scores[4:] * 2, ["b"] * 4 + ["c"] * 4, ["kappa"], resamples=50)["kappa"]
+    assert nowhere == (None, None, None, 0, 2)
+
+
 @pytest.mark.parametrize(("shared", "variance"), [(True, 0.25 / 60), (False, 0.25 / 120)])
 def test_items_in_several_groups_are_resampled_together(shared, variance):
     # Both groups have the same 60 items, right on half of them: resampled whole, the mean varies as one share of 60 does;
