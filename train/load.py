@@ -199,6 +199,7 @@ def _load_adapter(folder: Path, kwargs: dict[str, Any]) -> Any:
         base.generation_config = GenerationConfig.from_pretrained(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # peft only warns of missing weights; they are refused below
+        warnings.simplefilter("ignore", FutureWarning)  # peft calls transformers by names that it will drop
         loaded = PeftModel.from_pretrained(base, folder, config=PeftConfig.from_pretrained(folder))
     _check_adapter_names(folder, loaded, set(stored))
     return loaded
