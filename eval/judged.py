@@ -1,6 +1,5 @@
 """The rows that agreement is measured over: each judge's verdicts with gold, joined by id to the records judged."""
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import NamedTuple
 
 from core.baselines import Baseline, length_baseline, length_ratio, majority_baseline, overlap_baseline
 from core.errors import DataError
-from core.joins import join
+from core.joins import join, nfc
 from core.length_control import quartiles
 from core.records import JudgeRecord, Prediction, check_unique, read_rows
 
@@ -52,11 +51,18 @@ Judged = tuple[Prediction, JudgeRecord | None]
 
 
 def read_judges(paths: Sequence[str | Path]) -> dict[str, list[Prediction]]:
-    """The predictions of each judge, by the name in its rows. Raises DataError where a judge has an id twice."""
+    """The predictions of each judge, by the name in its rows.
+
+    Raises DataError where a judge has an id twice, and for gold outside 1 to 5.
+    """
     judges: dict[str, list[Prediction]] = defaultdict(list)
     file_of: dict[tuple[str, str], str | Path] = {}
     for path in paths:
         for row in read_rows(path, Prediction, unique=False):
+            if row.gold is not None and not 1 <= row.gold <= 5:
+                raise DataError(
+                    f"{path}: {row.id} has gold {row.gold:g}; gold is a number from 1 to 5, or null for none"
+                )
             judges[row.judge].append(row)
             other = file_of.setdefault((row.judge, row.id), path)
             if other != path:
@@ -75,7 +81,7 @@ def pair_with_records(
     """Each judge's predictions with their records, or with None where there are no records.
 
     Raises DataError for an id that two records have, for a prediction without its record, and for one that judged
-    another item or has another gold.
+    another item, language or system or has another gold.
     """
     if not records:
         return {name: [(row, None) for row in rows] for name, rows in judges.items()}
@@ -84,8 +90,9 @@ def pair_with_records(
         here = f"predictions of judge {name}"
         joined = join(rows, records, lambda row: row.id, lambda record: record.id, (here, "the records"), partial=True)
         for row, record in joined:
-            for what, ours, theirs in (("item_id", row.item_id, record.item_id), ("gold", row.gold, record.gold)):
-                if None not in (ours, theirs) and ours != theirs:
+            for what in ("item_id", "language", "system", "gold"):
+                ours, theirs = getattr(row, what), getattr(record, what)
+                if None not in (ours, theirs) and _comparable(ours) != _comparable(theirs):
                     raise DataError(f"{here}: {row.id} has {what} {ours}, its record {theirs}; name the records judged")
         paired[name] = list(joined)
     return paired
@@ -116,9 +123,8 @@ def judge_items(rows: Sequence[Judged], lengths: Mapping[str, Length]) -> list[J
     for row, record in rows:
         gold = row.gold if row.gold is not None or record is None else record.gold
         if gold is not None:
-            own = JudgedItem(
-                row.id, row.item_id, row.language, gold, row.score, row.failure, row.expected_score, row.system
-            )
+            names = (nfc(row.id), nfc(row.item_id), row.language)
+            own = JudgedItem(*names, gold, row.score, row.failure, row.expected_score, row.system)
             items.append(own if record is None else _with_record(own, record, lengths))
     return items
 
@@ -159,17 +165,23 @@ def with_each_language(items: Sequence[JudgedItem]) -> dict[str, list[JudgedItem
     return {"all": list(items), **{code: [item for item in items if item.language == code] for code in apart}}
 
 
-def check_same_gold(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
-    """Raises DataError where two judges hold another gold for the same id."""
-    seen: dict[str, tuple[str, float]] = {}
+def check_same_rows(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
+    """Raises DataError where two judges hold another language, item or gold for the same id."""
+    seen: dict[str, tuple[str, JudgedItem]] = {}
     for name, items in judges.items():
         for item in items:
-            other, gold = seen.setdefault(item.id, (name, item.gold))
-            if not math.isclose(gold, item.gold):
-                raise DataError(
-                    f"{item.id} has gold {gold:g} in judge {other} and {item.gold:g} in judge {name}; "
-                    "compare judges of one test set"
-                )
+            other, first = seen.setdefault(item.id, (name, item))
+            for what in ("language", "item_id", "gold"):
+                one, two = getattr(first, what), getattr(item, what)
+                if _comparable(one) != _comparable(two):
+                    raise DataError(
+                        f"{item.id} has {what} {one} in judge {other} and {two} in judge {name}; compare judges of one test "
+                        "set, in which every row has its own id"
+                    )
+
+
+def _comparable(value: str | float) -> str | float:
+    return nfc(value) if isinstance(value, str) else round(value, 9)
 
 
 def _with_record(item: JudgedItem, record: JudgeRecord, lengths: Mapping[str, Length]) -> JudgedItem:

@@ -23,18 +23,15 @@ class SystemRow(NamedTuple):
 
 
 def system_rows(paired: Mapping[str, Sequence[Judged]]) -> dict[str, list[SystemRow]]:
-    """The rows of each judge. Raises DataError for a row without a system, or with another than its record."""
+    """The rows of each judge. Raises DataError for a row without a system."""
     return {judge: [_row(judge, row, record) for row, record in rows] for judge, rows in paired.items()}
 
 
 def _row(judge: str, row: Prediction, record: JudgeRecord | None) -> SystemRow:
-    ours, theirs = row.system, record.system if record is not None else None
-    system = ours or theirs
+    system = row.system or (record.system if record is not None else None)
     if system is None:
         mend = "name it in the records" if record is not None else "pass --records with records that name it"
         raise DataError(f"judge {judge}: {row.id} names no system that wrote the response; {mend}")
-    if theirs is not None and theirs != system:
-        raise DataError(f"judge {judge}: {row.id} is of system {ours}, its record of {theirs}; name the records judged")
     people = fmean(record.human_scores) if record is not None and record.human_scores else None
     gold = row.gold if row.gold is not None or record is None else record.gold
     return SystemRow(nfc(row.id), nfc(row.item_id), row.language, system, row.score, people, gold)

@@ -7,7 +7,7 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table with padded columns: the first to the left, the others to the right; nothing without rows."""
     if not rows:
         return ""
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
+    cells = [[" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in (heads, *rows)]
     first, *others = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         [row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))]

@@ -64,6 +64,7 @@ def check_written(config: MergeConfig, sources: Mapping[str, Source], folder: Pa
         if not fault.endswith("NaN or infinity"):
             raise
         check_inputs(sources)
+        narrow = "float16 is too narrow (take bfloat16), or " if "float16" in (config.dtype, dtype) else ""
         raise ModelError(
-            f"{fault} though no input does: {dtype} is too narrow (take bfloat16), or the recipe's weights are too large"
+            f"{fault} though no input does: {narrow}the recipe's weights are too large, or sum to 0 where they are normalised"
         ) from None

@@ -23,6 +23,7 @@ from core.jsonl import atomic, write_json
 from core.progress import Progress, say
 from core.run import Run, shown_path
 from eval.expert_charts import experts_chart, standalone
+from merge.device import Device
 from merge.preflight import Source, check_alike, check_tensors
 from merge.recipe import BASE, MergeConfig
 from merge.run import fold_adapters, read_sources, revisions
@@ -46,7 +47,7 @@ class ExpertsConfig(CommandConfig):
     )
     base_model: str = Field(description="the very checkpoint the experts were tuned from")
     density: float = Field(1.0, gt=0, le=1, description="share of each task vector left for signs, as TIES trims it")
-    device: str = Field("cpu", description="where adapters are folded: cpu, cuda or auto")
+    device: Device = Field("cpu", description="where adapters are folded: cpu, cuda or auto")
     output_dir: Path = Field(description="folder for experts.json and experts.svg")
     if_exists: IfExists = Field("fail", description="what to do where output_dir exists")
 

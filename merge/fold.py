@@ -17,9 +17,16 @@ from core.config import CommandConfig, IfExists, run_command
 from core.errors import ModelError, RunFolderError
 from core.progress import say, warn
 from core.run import Run, shown_path
+from merge.device import Device
 from merge.headers import read_headers
 from merge.shards import ShardSize
-from merge.side_files import GENERATION_CONFIG, TOKENIZER_FILES, copy_side_files, write_generation_config
+from merge.side_files import (
+    GENERATION_CONFIG,
+    TOKENIZER_FILES,
+    check_side_files,
+    copy_side_files,
+    write_generation_config,
+)
 from merge.source import local_folder
 from merge.staging import keep_inputs, staged
 from merge.vocabulary import check_rows
@@ -36,7 +43,7 @@ class FoldConfig(CommandConfig):
 
     adapter: str = Field(description="adapter folder or Hub id, as train.sft writes it")
     output_dir: str = Field(description="folder of the full model; never the adapter's own")
-    device: str = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto; 4 bytes a parameter")
+    device: Device = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto; 4 bytes a parameter")
     max_shard_size: ShardSize = Field("5GB", description="largest weight file of the output")
     require_stop: bool = Field(False, description="refuse a model whose trial verdict does not end by itself")
     max_new_tokens: int | None = Field(None, ge=1, description="longest trial verdict; as in train.check")
@@ -81,6 +88,7 @@ def adapter_folder(adapter: str) -> Path:
     if not is_adapter(folder):
         raise ModelError(f"{adapter} is no adapter folder (no {ADAPTER_CONFIG}); full weights need no folding")
     check_model(folder)
+    check_side_files(folder)
     check_weights(folder)
     return folder
 

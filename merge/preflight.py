@@ -13,6 +13,7 @@ from core.prompt_spec import load_prompt_spec
 from merge.bases import check_base, check_one_base
 from merge.headers import Header, read_headers
 from merge.recipe import BASE, MergeConfig, base_is_second
+from merge.side_files import check_side_files
 from merge.source import local_folder
 from merge.vocabulary import chat_template, check_vocabulary
 from train.load import base_of, check_model, is_adapter
@@ -80,6 +81,7 @@ def check_alike(config: MergeConfig, sources: Mapping[str, Source]) -> None:
     check_tensors(sources)
     _check_bases(config, sources)
     for expert in experts:
+        check_side_files(expert.folder)
         if chat_template(expert.tokenizer) is None:
             raise ModelError(
                 f"expert {expert.name} ({expert.folder}) has no chat template, so it cannot be prompted as a judge; "

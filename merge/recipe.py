@@ -4,18 +4,20 @@ mergekit's own description of each method says which parameters it takes, so a r
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mergekit import merge_methods
 from mergekit.common import ModelPath, ModelReference
-from mergekit.config import MergeConfiguration, ParameterSetting, evaluate_setting
+from mergekit.config import ConditionalParameter, MergeConfiguration, ParameterSetting, evaluate_setting
 from mergekit.merge_methods.base import BasePolicy, MergeMethodSpec, ParameterSpec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator, model_validator
 
 from core.config import CommandConfig, IfExists, check_known
 from core.errors import ConfigError
+from merge.device import Device
 from merge.shards import ShardSize
 
 BASE = "base_model"
@@ -30,8 +32,8 @@ class Expert(BaseModel):
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
     model: str
-    weight: float | None = Field(None, allow_inf_nan=False)
-    density: float | None = Field(None, gt=0, le=1)
+    weight: float | None = Field(None, strict=True, allow_inf_nan=False)
+    density: float | None = Field(None, strict=True, gt=0, le=1)
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -60,7 +62,7 @@ class MergeConfig(CommandConfig):
     tokenizer_from: str | None = Field(
         None, description="expert whose tokenizer, chat template, generation config and judge.json are taken; first one"
     )
-    device: str = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto")
+    device: Device = Field("cpu", description="where the arithmetic runs: cpu, cuda or auto")
     max_shard_size: ShardSize = Field("5GB", description="largest weight file of the output")
     require_stop: bool = Field(False, description="refuse a merge whose trial verdict does not end by itself")
     max_new_tokens: int | None = Field(
@@ -68,7 +70,7 @@ class MergeConfig(CommandConfig):
         ge=1,
         description="longest trial verdict, in tokens; null: a given one has to be ended, 512 with require_stop",
     )
-    seed: int = Field(42, description="of methods that draw at random (DARE, DELLA)")
+    seed: int = Field(42, ge=0, lt=2**32, description="of methods that draw at random (DARE, DELLA)")
     output_dir: str = Field(description="folder of the merged model")
     if_exists: IfExists = Field("fail", description="what to do where output_dir exists")
 
@@ -78,6 +80,8 @@ class MergeConfig(CommandConfig):
         for name in value if isinstance(value, dict) else []:
             if not isinstance(name, str) or name == BASE:
                 raise ValueError(f'an expert cannot be named {name} (YAML reads no as False: quote it, "no": FOLDER)')
+            if not re.fullmatch(r"[^./\\][^/\\]*", name):  # a folder is named by it while an adapter is folded
+                raise ValueError(f"an expert cannot be named {name!r}; leave out slashes and a dot at the start")
         return value
 
     @model_validator(mode="after")
@@ -115,13 +119,21 @@ def check_method(config: MergeConfig) -> None:
         check_known(name, takes, f"parameters: {config.merge_method}'s ")
     for expert in config.experts:
         given = config.settings(expert)
+        for name in config.experts[expert].parameters:
+            check_known(name, takes, f"expert {expert}: parameters: {config.merge_method}'s ")
         if unknown := sorted(given.keys() - takes.keys()):
             raise ConfigError(f"{unknown[0]}: {config.merge_method} takes none; leave it out")
-        _check_values(config.merge_method, {**config.parameters, **given}, takes)
+        everywhere = {
+            name
+            for settings in (given, config.parameters)
+            for name, value in settings.items()
+            if _check_value(config.merge_method, name, value, takes[name])
+        }
         for name, parameter in takes.items():
-            if parameter.required and name not in {**given, **config.parameters}:
+            if parameter.required and name not in everywhere:
                 where = "weight" if name == "weight" else f"parameters.{name}"
-                raise ConfigError(f"{config.merge_method} needs {name} (expert {expert} has none); set {where}")
+                lacks = "none for some tensors" if name in {**given, **config.parameters} else "none"
+                raise ConfigError(f"{config.merge_method} needs {name} (expert {expert} has {lacks}); set {where}")
     normalized = config.parameters.get("normalize", "normalize" in takes and takes["normalize"].default)
     weights = [config.settings(expert).get("weight", 1.0) for expert in config.experts]
     if normalized and all(isinstance(weight, int | float) for weight in weights) and abs(math.fsum(weights)) < 1e-8:
@@ -168,7 +180,7 @@ def mergekit_config(
         settings: dict[str, Any] = config.settings(name)
         if unchanged and "density" in settings:
             whole = [{"filter": tensor, "value": 1.0} for tensor in unchanged]
-            settings["density"] = [*whole, {"value": settings["density"]}]
+            settings["density"] = [*whole, *_by_filter(settings["density"])]
         models.append({"model": _reference(folders[name]), "parameters": settings})
     return MergeConfiguration.model_validate(
         {
@@ -192,20 +204,40 @@ def _spec(method: str) -> MergeMethodSpec:
     return merge_methods.get(method).spec
 
 
-def _check_values(method: str, given: Mapping[str, Any], takes: Mapping[str, ParameterSpec]) -> None:
-    for name, value in given.items():
-        try:
-            setting = TypeAdapter(ParameterSetting).validate_python(value)
-            evaluate_setting("", setting, validate=takes[name].validate)
-        except (ValueError, RuntimeError):
-            kind = getattr(takes[name].value_type, "__name__", takes[name].value_type)
-            raise ConfigError(
-                f"{name} is {value!r}; {method} takes {kind}, or a list of them over the layers"
-            ) from None
+def _by_filter(setting: Any) -> list[Any]:
+    """A parameter's value as mergekit's list of filters, of which it takes the first that fits."""
+    filters = setting if isinstance(setting, list) else [setting]
+    return filters if filters and all(isinstance(one, dict) for one in filters) else [{"value": setting}]
+
+
+def _check_value(method: str, name: str, value: Any, parameter: ParameterSpec) -> bool:
+    """Whether a value, which has to be of the method's kind and finite, holds for tensors that no filter names."""
+    try:
+        setting = TypeAdapter(ParameterSetting).validate_python(value)
+        numbers = [parameter.validate(scalar) for scalar in _scalars(setting)]
+        holds = evaluate_setting("", setting, validate=parameter.validate) is not None
+    except (ValueError, RuntimeError):
+        kind = getattr(parameter.value_type, "__name__", parameter.value_type)
+        raise ConfigError(f"{name} is {value!r}; {method} takes {kind}, or a list of them over the layers") from None
+    for number in numbers:
+        if isinstance(number, float) and not math.isfinite(number):
+            raise ConfigError(f"{name} is {value!r}, which holds {number}; give finite numbers")
+        if name == "density" and not 0 < number <= 1:
+            raise ConfigError(f"density is {value!r}; it is a share, above 0 and up to 1")
+    return holds
+
+
+def _scalars(setting: Any) -> list[Any]:
+    """Every number or word of a parameter: those of all layers and all filters."""
+    if isinstance(setting, ConditionalParameter):
+        return _scalars(setting.value)
+    return [one for part in setting for one in _scalars(part)] if isinstance(setting, list) else [setting]
 
 
 def _check_inputs(config: MergeConfig, spec: MergeMethodSpec) -> None:
     if spec.contract.base is BasePolicy.REQUIRED and config.base_model is None:
+        if spec.contract.max_inputs == 2:
+            raise ConfigError(f"{config.merge_method} merges exactly two models; name the second as base_model")
         raise ConfigError(
             f"{config.merge_method} needs base_model: the very checkpoint the experts were tuned from "
             "(Llama-3.1-8B-Instruct, not the pretrained Llama-3.1-8B)"

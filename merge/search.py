@@ -52,7 +52,7 @@ def main(config: SearchConfig) -> None:
     """Search, measure the choice on the half held out, write the chosen recipe. Raises as merge.run does, and DataError."""
     space = search_space(config)
     check_method(with_settings(config, space.uniform))
-    languages = config.languages or list(config.experts)
+    languages = list(dict.fromkeys(config.languages or config.experts))
     halves = read_halves(config, languages)
     sources = merging.read_sources(config)
     check_alike(config, sources)
@@ -173,6 +173,13 @@ def search_space(config: SearchConfig) -> Space:
         densities = {name: setting.get("density", default) for name, setting in settings.items()}
         if any(not isinstance(density, int | float) for density in densities.values()):
             raise ConfigError("density is a list over the layers; give a number, or densities: [] to keep the lists")
+    searched = {"weight"} if densities is None else {"weight", "density"}
+    for given in (config.parameters, *(expert.parameters for expert in config.experts.values())):
+        if hidden := sorted(searched & given.keys()):
+            raise ConfigError(
+                f"{hidden[0]} stands under parameters, where it would overrule what the search sets; write it as "
+                f"{hidden[0]}: {given[hidden[0]]}, outside parameters"
+            )
     return Space(list(config.experts), math.fsum(weights), densities, sorted(config.densities))
 
 

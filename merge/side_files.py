@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.errors import ModelError
 from core.jsonl import write_json
-from core.prompt_spec import FILE
+from core.prompt_spec import FILE, load_prompt_spec
 
 GENERATION_CONFIG = "generation_config.json"
 MORE_TEMPLATES = "additional_chat_templates"
@@ -16,6 +17,13 @@ TOKENIZER_FILES = (
     "vocab.json", "vocab.txt", "merges.txt", "chat_template.jinja", "chat_template.json",
     MORE_TEMPLATES,
 )  # fmt: skip
+
+
+def check_side_files(folder: Path) -> None:
+    """Read of a folder what a merge takes from it once its weights are written. Raises ModelError for what cannot be read."""
+    _stops(folder)
+    _languages(folder, [])
+    load_prompt_spec(folder)
 
 
 def copy_side_files(source: Path, target: Path, files: Sequence[str]) -> None:
@@ -49,20 +57,37 @@ def write_judge_json(target: Path, donor: Path, experts: Mapping[str, Path]) -> 
     An expert that records no languages stands for the one that it is named by. Nothing where the donor has no judge.json.
     """
     if own := _read(donor / FILE):
-        languages = [code for name, folder in experts.items() for code in _read(folder / FILE).get("languages", [name])]
+        languages = [code for name, folder in experts.items() for code in _languages(folder, [name])]
         write_json({**own, "languages": list(dict.fromkeys(languages))}, target / FILE)
+
+
+def _languages(folder: Path, unless: list[str]) -> list[str]:
+    found = _read(folder / FILE).get("languages") or unless
+    if not isinstance(found, list) or not all(isinstance(code, str) for code in found):
+        raise ModelError(f"{folder / FILE}: languages is {found!r}; make it a list of codes, such as [hi]")
+    return found
 
 
 def _stops(folder: Path) -> set[int]:
     for file in (GENERATION_CONFIG, "config.json"):
-        if found := _ids(_read(folder / file).get("eos_token_id")):
-            return found
+        found = _read(folder / file).get("eos_token_id")
+        ids = _ids(found)
+        if not all(isinstance(token, int) for token in ids):
+            raise ModelError(f"{folder / file}: eos_token_id is {found!r}; make it a token id, or a list of them")
+        if ids:
+            return ids
     return set()
 
 
 def _ids(value: int | list[int] | None) -> set[int]:
-    return set() if value is None else {value} if isinstance(value, int) else set(value)
+    return set() if value is None else set(value) if isinstance(value, list) else {value}
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise ModelError(f"{path} cannot be read ({error}); copy it again from the training") from None
+    if not isinstance(content, dict):
+        raise ModelError(f"{path} holds a {type(content).__name__}, not fields; copy it again from the training")
+    return content

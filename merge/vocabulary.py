@@ -45,9 +45,17 @@ def check_rows(what: str, tokenizer: Any, config: Any) -> None:
 
 
 def chat_template(folder: Path) -> Any:
-    """What a tokenizer folder stores as chat template, byte for byte: one text, several by name, or None."""
-    named = {file.stem: file.read_bytes().decode() for file in sorted((folder / MORE_TEMPLATES).glob("*.jinja"))}
-    return {"default": _first_template(folder), **named} if named else _first_template(folder)
+    """What a tokenizer folder stores as chat template, byte for byte: one text, several by name, or None.
+
+    Raises ModelError where it cannot be read.
+    """
+    try:
+        named = {file.stem: file.read_bytes().decode() for file in sorted((folder / MORE_TEMPLATES).glob("*.jinja"))}
+        return {"default": _first_template(folder), **named} if named else _first_template(folder)
+    except (ValueError, AttributeError) as error:
+        raise ModelError(
+            f"the chat template of {folder} cannot be read ({error}); copy its tokenizer's files again"
+        ) from None
 
 
 def _first_template(folder: Path) -> Any:
@@ -68,5 +76,5 @@ def _content(path: Path) -> bytes | None:
 def _vocabulary(folder: Path) -> dict[str, int]:
     try:
         return AutoTokenizer.from_pretrained(folder).get_vocab()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, AttributeError) as error:
         raise ModelError(f"no tokenizer in {folder} ({error}); copy the whole model") from None

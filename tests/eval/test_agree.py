@@ -193,12 +193,16 @@ def test_two_rows_constant_or_unscored_are_valid_json(tmp_path: Path, scores: li
 
 def test_ids_meet_whatever_their_unicode_form(tmp_path: Path) -> None:
     def named(row: Any, form: Any) -> Any:
-        return row.model_copy(update={"id": unicodedata.normalize(form, f"café {row.id}")})
+        texts = {"id": f"café {row.id}", "item_id": f"café {row.item_id}"}
+        return row.model_copy(update={name: unicodedata.normalize(form, text) for name, text in texts.items()})
 
     predictions = [named(row, "NFD") for row in rows(JUDGE, GOLD)]
     metrics = run(tmp_path, predictions, judged=[named(one, "NFC") for one in records(GOLD, capability="c")])
     assert metrics["judges"]["j"]["by_capability"]["c"]["n"] == 10
     assert [row["n"] for row in metrics["comparisons"]] == [10]
+    other_form = [named(row, "NFC") for row in rows(JUDGE, GOLD, "k")]
+    (comparison,) = run(tmp_path, predictions, other_form, output=tmp_path / "two")["comparisons"]
+    assert comparison["n"] == 10
 
 
 def test_wrong_joins_are_refused(tmp_path: Path) -> None:
@@ -213,7 +217,13 @@ def test_wrong_joins_are_refused(tmp_path: Path) -> None:
         run(tmp_path, good, judged=records([2, *GOLD[1:]]))
     with pytest.raises(DataError, match="r0 has item_id i0, its record other"):
         run(tmp_path, good, judged=records(GOLD, item_id="other"))
-    with pytest.raises(DataError, match="r3 has gold 4 in judge j and 5 in judge k"):
+    with pytest.raises(DataError, match="r0 has language fr, its record hi"):
+        run(tmp_path, good, judged=records(GOLD, language="hi"))
+    with pytest.raises(DataError, match="r0 has language fr in judge j and hi in judge k"):
+        run(tmp_path, good, rows(JUDGE, GOLD, "k", "hi"))
+    with pytest.raises(DataError, match=r"predictions0.jsonl: r0 has gold 0; gold is a number from 1 to 5"):
+        run(tmp_path, rows(JUDGE, [0, *GOLD[1:]]))
+    with pytest.raises(DataError, match="r3 has gold 4.0 in judge j and 5.0 in judge k"):
         run(tmp_path, good, rows(JUDGE, [1, 2, 3, 5, 5, 3, 2, 4, 5, 1], "k"))
     with pytest.raises(DataError, match="judge j: no row has gold"):
         run(tmp_path, rows(JUDGE, [None] * 10))

@@ -269,7 +269,7 @@ def test_rows_without_a_system_or_with_another_are_refused(tmp_path: Path) -> No
         run(tmp_path, nameless)
     assert list(systems(run(tmp_path, nameless, records=records_of(named)))) == ["b", "a"]
     swapped = [one.model_copy(update={"system": "c"}) for one in records_of(named)]
-    with pytest.raises(DataError, match="fr-a-0 is of system a, its record of c"):
+    with pytest.raises(DataError, match="fr-a-0 has system a, its record c"):
         run(tmp_path, named, records=swapped, output=tmp_path / "new")
     with pytest.raises(DataError, match="a judge is named people"):
         run(tmp_path, verdicts({"a": [1]}, judge="people"), output=tmp_path / "new")
