@@ -3,14 +3,12 @@
 import re
 from typing import Any
 
-import torch
 from peft import get_peft_model
-from transformers import AutoModelForCausalLM
 from trl import get_peft_config
 
 from core.errors import ConfigError
 from train.arguments import ModelArguments
-from train.shapes import targeted
+from train.shapes import empty_model, targeted
 
 
 def check_adapter(config: Any, model: ModelArguments, attn_implementation: str | None = None) -> None:
@@ -20,8 +18,7 @@ def check_adapter(config: Any, model: ModelArguments, attn_implementation: str |
     ``lora_modules_to_save`` or ``lora_target_parameters`` is of nothing in the model: peft passes over such a name.
     """
     try:
-        with torch.device("meta"):
-            empty = AutoModelForCausalLM.from_config(config, attn_implementation=attn_implementation)
+        empty = empty_model(config, attn_implementation)
     except (ValueError, ImportError) as error:
         raise ConfigError(f"{_sentence(error)} (attn_implementation); name a kernel that this model has") from None
     if not model.use_peft:

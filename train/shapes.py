@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable
+from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig
 
 from core.config import load_yaml
 from core.errors import ModelError
@@ -42,8 +43,7 @@ def shape_of(model: str, lora_r: int | None = None, lora_target_modules: str | I
     """
     config = config_of(model)
     text = config.get_text_config()
-    with torch.device("meta"):
-        empty = AutoModelForCausalLM.from_config(config)
+    empty = empty_model(config)
     head = empty.get_output_embeddings()
     linear = {
         name: part for name, part in empty.named_modules() if isinstance(part, torch.nn.Linear) and part is not head
@@ -65,6 +65,21 @@ def shape_of(model: str, lora_r: int | None = None, lora_target_modules: str | I
         keys=(getattr(text, "num_key_value_heads", None) or heads) * width,
         vocabulary=text.vocab_size,
     )
+
+
+def empty_model(config: Any, attn_implementation: str | None = None) -> Any:
+    """The model of a config on the meta device. ``from_config`` would share it out over the processes of ZeRO-3.
+
+    Raises ModelError where it is no causal language model, what transformers raises where it has not that attention.
+    """
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+        raise ModelError(
+            f"a {config.model_type} model is no causal language model, so it cannot judge; name another base"
+        )
+    config = deepcopy(config)
+    config._attn_implementation = attn_implementation
+    with torch.device("meta"):
+        return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config)
 
 
 @lru_cache(maxsize=1)
