@@ -13,6 +13,7 @@ from merge.preflight import Source
 from merge.proposals import Candidate
 from merge.recipe import MergeConfig
 from merge.run import finish, merge
+from train.checkpoint import room_to_write
 
 
 def with_settings(recipe: MergeConfig, candidate: Candidate) -> MergeConfig:
@@ -40,7 +41,7 @@ def judged(
 
     The merge lies in a folder of ``scratch`` while it judges, so that the disk holds one at a time. Raises as merging does.
     """
-    with TemporaryDirectory(dir=scratch, prefix=".candidate-") as name:
+    with TemporaryDirectory(dir=scratch, prefix=".candidate-") as name, room_to_write(Path(name)):
         folder = Path(name)
         merge(recipe, sources, folder)
         finish(recipe, sources, folder, stop_token)

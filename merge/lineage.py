@@ -1,6 +1,5 @@
 """What a judge was made of, with every model by its Hub id: a path of this machine means nothing to those who read a card."""
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from core.run import read_manifest
 from merge.bases import recorded_base
 from merge.recipe import BASE
 from merge.run import ECHO
+from merge.side_files import recorded_languages
 from merge.source import hub_id
 from train.load import ADAPTER_CONFIG, ADAPTER_WEIGHTS, is_adapter
 
@@ -71,7 +71,10 @@ def read_lineage(folder: Path, base: str | None = None, base_models: Mapping[str
 def _merge_lineage(
     recipe: dict[str, Any], folder: Path, base: str | None, given: dict[str, str | None], local: Collection[str]
 ) -> Lineage:
-    experts = {name: str(expert["model"]) for name, expert in recipe["experts"].items()}
+    try:
+        experts = {name: str(expert["model"]) for name, expert in recipe["experts"].items()}
+    except (KeyError, TypeError, AttributeError):
+        raise ModelError(f"{folder}/{ECHO} does not name the experts with their models; merge again") from None
     tuned = _base(recipe.get(BASE) or recorded_base(folder), f"{folder}/{ECHO}", base, given, local)
     known = {name: given.get(name, given.get(model, hub_id(model, local) or "")) for name, model in experts.items()}
     if lacking := [name for name, one in known.items() if one == ""]:
@@ -82,7 +85,7 @@ def _merge_lineage(
             "for one that is not published"
         )
     for name in given:
-        check_known(name, [*experts, *experts.values()], "base_models: expert ")
+        check_known(name, list(dict.fromkeys([*experts, *experts.values()])), "base_models: expert ")
     models = {name: {**recipe["experts"][name], "model": one or UNPUBLISHED} for name, one in known.items()}
     shown = {**recipe, "experts": models} | ({BASE: tuned} if recipe.get(BASE) else {})
     return Lineage("merge", tuned, known, experts, shown)
@@ -90,10 +93,10 @@ def _merge_lineage(
 
 def trained_languages(folder: Path) -> list[str]:
     """The codes of the languages that a judge was trained on. Raises ConfigError where its judge.json has none."""
-    languages = json.loads((folder / PROMPT_SPEC).read_text(encoding="utf-8")).get("languages")
+    languages = recorded_languages(folder)
     if not languages:
         raise ConfigError(f"{folder}/{PROMPT_SPEC} does not say which languages it was trained on; set languages")
-    return list(languages)
+    return languages
 
 
 def _base(

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from huggingface_hub import HfApi
-from pydantic import Field, StringConstraints
+from huggingface_hub.utils import validate_repo_id
+from pydantic import AfterValidator, Field, StringConstraints
 
 from core.config import CommandConfig, IfExists, run_command
 from core.errors import ConfigError, ModelError
@@ -33,10 +34,19 @@ from merge.licences import Licence, check_name, licence_of
 from merge.lineage import Lineage, read_lineage, trained_languages
 from merge.payload import REPLACES, lay_out, left_out
 from merge.source import HUB_ID
+from merge.staging import keep_inputs
 from train.check import check_checkpoint, describe
 from train.load import load_tokenizer
 
-HubId = Annotated[str, StringConstraints(pattern=rf"^{HUB_ID}$")]
+
+def _valid(repo_id: str) -> str:
+    """What the Hub's client refuses, such as a--b or more than 96 characters, is refused before the plan."""
+    validate_repo_id(repo_id)
+    return repo_id
+
+
+HubId = Annotated[str, StringConstraints(pattern=rf"^{HUB_ID}$"), AfterValidator(_valid)]
+DataSet = Annotated[str, StringConstraints(pattern=r"^[\w-][\w.-]*(/[\w.-]+)?$")]
 
 
 class PublishConfig(CommandConfig):
@@ -61,7 +71,7 @@ class PublishConfig(CommandConfig):
     license_link: str | None = Field(None, description="address of a licence that is not the base's")
     allow_name: bool = Field(False, description="take a name that the base's licence does not allow")
     languages: list[str] | None = Field(None, description="trained on; null: as judge.json says")
-    datasets: list[str] = Field([], description="Hub ids of the training data")
+    datasets: list[DataSet] = Field([], description="Hub ids of the training data")
     sources: list[str] = Field([], description="what else the training data came from, with licences")
     metrics: list[str] = Field([], description="DATASET=FOLDER or FOLDER: runs of eval.agree that hold this judge")
     judge: str | None = Field(None, description="the judge's name in these metrics; null: the model folder's")
@@ -69,7 +79,9 @@ class PublishConfig(CommandConfig):
     push: bool = Field(False, description="upload; false prints what would be uploaded")
     private: bool = Field(True, description="visibility; that of an existing repository must be the same")
     overwrite_card: bool = Field(False, description="replace a card that is there already")
-    tag: str | None = Field(None, description="name for this version; null names it by its content")
+    tag: str | None = Field(
+        None, pattern=r"^\w[\w.-]*$", description="name for this version; null names it by its content"
+    )
 
     @property
     def repository(self) -> Repository:
@@ -119,6 +131,7 @@ def written_files(config: PublishConfig) -> Iterator[tuple[Path, Run | None]]:
             yield Path(spare), None
     else:
         inputs = [config.model, *(Path(word.rpartition("=")[2]) for word in config.metrics)]
+        keep_inputs(config.output, inputs)
         with Run(config.output, "merge.publish", config, inputs, config.if_exists) as run:
             folder = run.path / "files"
             folder.mkdir(exist_ok=True)

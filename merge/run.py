@@ -31,6 +31,7 @@ from merge.source import hub_commit
 from merge.staging import keep_inputs, staged
 from merge.unchanged import unchanged_filters
 from train.check import describe
+from train.checkpoint import room_to_write
 from train.load import load_tokenizer
 
 ECHO = "merge.yaml"
@@ -83,7 +84,8 @@ def fold_adapters(config: MergeConfig, sources: Mapping[str, Source], spare: Pat
     for name, source in sources.items():
         if source.is_adapter:
             say(f"folding the adapter of {name}")
-            fold(source.folder, spare / name, config.device)
+            with room_to_write(spare / name):
+                fold(source.folder, spare / name, config.device)
             folded[name] = read_source(name, str(spare / name))
     return folded
 

@@ -145,9 +145,10 @@ class Search:
 
     def verdicts(self, number: int, candidate: Candidate, half: str) -> list[Prediction]:
         """A candidate's verdicts on one half, judged once."""
-        path = self.folder / VERDICTS / f"{half}-{number:03}.jsonl"
-        if not path.is_file():
-            recipe, records = with_settings(self.config, candidate), getattr(self.halves, half)
+        path, records = self.folder / VERDICTS / f"{half}-{number:03}.jsonl", getattr(self.halves, half)
+        there = [row.id for row in read_rows(path, Prediction)] if path.is_file() else []
+        if there != [record.id for record in records]:
+            recipe = with_settings(self.config, candidate)
             judging = {name: getattr(self.config, name) for name in ("template", "with_reference", "batch_size")}
             judging |= {"name": f"candidate {number}", "max_new_tokens": self.config.verdict_tokens}
             write_rows(judged(recipe, self.sources, self.stop_token, records, self.folder, **judging), path)

@@ -22,8 +22,16 @@ TOKENIZER_FILES = (
 def check_side_files(folder: Path) -> None:
     """Read of a folder what a merge takes from it once its weights are written. Raises ModelError for what cannot be read."""
     _stops(folder)
-    _languages(folder, [])
+    recorded_languages(folder)
     load_prompt_spec(folder)
+
+
+def recorded_languages(folder: Path) -> list[str]:
+    """The languages that judge.json names; none where it names none. Raises ModelError where they are no list of codes."""
+    languages = _read(folder / FILE).get("languages") or []
+    if not isinstance(languages, list) or not all(isinstance(code, str) for code in languages):
+        raise ModelError(f"{folder / FILE}: languages is {languages!r}; make it a list of codes, such as [hi]")
+    return languages
 
 
 def copy_side_files(source: Path, target: Path, files: Sequence[str]) -> None:
@@ -57,15 +65,8 @@ def write_judge_json(target: Path, donor: Path, experts: Mapping[str, Path]) -> 
     An expert that records no languages stands for the one that it is named by. Nothing where the donor has no judge.json.
     """
     if own := _read(donor / FILE):
-        languages = [code for name, folder in experts.items() for code in _languages(folder, [name])]
+        languages = [code for name, folder in experts.items() for code in recorded_languages(folder) or [name]]
         write_json({**own, "languages": list(dict.fromkeys(languages))}, target / FILE)
-
-
-def _languages(folder: Path, unless: list[str]) -> list[str]:
-    found = _read(folder / FILE).get("languages") or unless
-    if not isinstance(found, list) or not all(isinstance(code, str) for code in found):
-        raise ModelError(f"{folder / FILE}: languages is {found!r}; make it a list of codes, such as [hi]")
-    return found
 
 
 def _stops(folder: Path) -> set[int]:

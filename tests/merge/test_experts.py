@@ -1,18 +1,22 @@
 """merge.experts on pico judges: hand-worked angles and signs, what stands in its files, and the report that shows it."""
 
 import math
+import os
 import re
+import resource
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.config import exit_status
 from core.errors import ConfigError, ModelError
 from eval.report import ReportConfig
 from eval.report import main as report
 from merge.experts import ExpertsConfig, main
 from tests.merge.checkpoints import adapter, judge, read
+from tests.merge.test_kill import in_child
 
 HI, FR = [4.0, -3.0, 1.0, 0.5], [-2.0, -1.0, 3.0, 0.2]
 
@@ -94,3 +98,19 @@ def test_experts_of_another_base_are_refused(folders: dict[str, str], tmp_path: 
     with pytest.raises(ModelError, match="differ in their config"):
         analysed({**folders, "ur": str(judge(tmp_path / "wide", rms_norm_eps=1e-3))}, tmp_path)
     assert not (tmp_path / "experts").exists()
+
+
+def test_a_disk_that_is_full_while_an_adapter_is_folded_is_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base = judge(tmp_path / "base")
+    models = {"hi": judge(tmp_path / "hi", seed=1), "te": adapter(tmp_path / "te", base)}
+    folders = {name: str(folder) for name, folder in {"base": base, **models}.items()}
+
+    def full() -> int:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        return exit_status(lambda: analysed(folders, tmp_path) and None)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(in_child(full), 0)[1]) == 1
+    assert "error: no space left to write" in capfd.readouterr().err
+    assert [path.name for path in (tmp_path / "experts").iterdir()] == ["manifest.json"]

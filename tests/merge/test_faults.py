@@ -76,6 +76,22 @@ def no_index(fr: Path) -> None:
     (fr / "model.safetensors.index.json").write_text("[]", "utf-8")
 
 
+def no_languages(fr: Path) -> None:
+    (fr / "judge.json").write_text(json.dumps({**read(fr / "judge.json"), "languages": "fr"}), "utf-8")
+
+
+def broken_generation_config(fr: Path) -> None:
+    (fr / "generation_config.json").write_text("{", "utf-8")
+
+
+def stop_in_words(fr: Path) -> None:
+    (fr / "generation_config.json").write_text('{"eos_token_id": "</s>"}', "utf-8")
+
+
+def template_of_bytes(fr: Path) -> None:
+    (fr / "chat_template.jinja").write_bytes(b"\xff\xfe")
+
+
 def reshard(fr: Path) -> None:
     (fr / "model.safetensors").unlink()
     pico.model("llama", seed=2).save_pretrained(fr, max_shard_size="40KB")
@@ -91,6 +107,10 @@ FAULTS: list[tuple[Callable[[Path], None], str]] = [
     (quantized, "fr ({fr}) is quantized (model.layers.0.mlp.up_proj.weight is I8)"),
     (pickled, "{fr} has no safetensors weights"),
     (no_index, "{fr}/model.safetensors.index.json is not an index"),
+    (no_languages, "{fr}/judge.json: languages is 'fr'; make it a list"),
+    (broken_generation_config, "{fr}/generation_config.json cannot be read"),
+    (stop_in_words, "{fr}/generation_config.json: eos_token_id is '</s>'; make it a token id"),
+    (template_of_bytes, "the chat template of {fr} cannot be read"),
 ]
 
 
@@ -126,6 +146,13 @@ def test_a_sum_too_large_for_its_dtype_is_told_from_a_broken_input(tmp_path: Pat
     ):
         main(recipe(experts, tmp_path, dtype="float16", parameters={"normalize": False}))
     assert not (tmp_path / "merged").exists()
+
+
+def test_weights_that_cancel_in_a_layer_are_not_put_down_to_the_dtype(tmp_path: Path) -> None:
+    """Every weight of the list is sound, but both experts have 0 in the first layer, and 0/0 is NaN."""
+    experts = {name: judge(tmp_path / name, seed=seed) for seed, name in enumerate(("hi", "fr"), start=1)}
+    with pytest.raises(ModelError, match="though no input does: the recipe's weights are too large, or sum to 0 where"):
+        main(recipe(experts, tmp_path, weight=None, parameters={"weight": [0.0, 1.0]}))
 
 
 def test_arithmetic_and_output_may_have_two_dtypes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

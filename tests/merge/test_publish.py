@@ -216,6 +216,14 @@ UNSOUND: dict[str, tuple[Callable[[Path], object], str]] = {
         tokenizer_path,
         "tokenizer_config.json names a path of this machine on line 16 (/cluster/x/base",
     ),
+    "languages that are no list": (
+        lambda folder: PromptSpec().save(folder, languages="hi"),
+        "judge.json: languages is 'hi'; make it a list of codes",
+    ),
+    "a recipe without experts": (
+        lambda folder: (folder / "merge.yaml").write_text("experts: [hi, fr]"),
+        "merge.yaml does not name the experts with their models",
+    ),
     "no judge.json": (lambda folder: (folder / "judge.json").unlink(), "has no judge.json"),
     "no tokenizer": (lambda folder: (folder / "tokenizer_config.json").unlink(), "has no tokenizer"),
     "no stop": (
@@ -235,6 +243,31 @@ def test_cases_17_and_36_an_unsound_folder_is_one_line_and_nothing_is_sent(
     assert publish(folder, push=True) == 2
     assert message in error(capsys)
     assert hub.requests == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tag": "a b"},
+        {"tag": ""},
+        {"repo_id": "org/a--b"},
+        {"repo_id": f"org/{'x' * 97}"},
+        {"datasets": "./data"},
+    ],
+)
+def test_what_the_hub_would_refuse_is_refused_in_the_plan(
+    hub: HubServer, folder: Path, capsys: pytest.CaptureFixture[str], fields: dict[str, str]
+) -> None:
+    assert publish(folder, **fields) == 2
+    assert next(iter(fields)) in error(capsys)
+
+
+def test_the_plan_is_not_kept_inside_the_model(
+    hub: HubServer, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert publish(folder, output=folder / "plan") == 2
+    assert f"output {folder / 'plan'} is inside the input {folder}" in error(capsys)
+    assert not (folder / "plan").exists()
 
 
 def test_case_35_what_is_on_the_hub_is_not_exposed_or_overwritten(hub: HubServer, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import time
@@ -126,6 +127,20 @@ def test_a_worst_language_is_what_the_objective_looks_at(tmp_path: Path, judges:
         assert row["objective"] == min(figure["value"] for figure in row["kappa"].values())
 
 
+def test_verdicts_that_are_not_of_every_record_are_judged_again(tmp_path: Path, judges: Path) -> None:
+    main(searched(tmp_path, judges, evaluations=1, languages=["hi", "fr", "hi"]))
+    output = tmp_path / "search"
+    verdicts, whole = output / "verdicts" / "held_out-000.jsonl", read(output / "metrics.json")
+    rows = verdicts.read_text("utf-8")
+    verdicts.write_text(rows.partition("\n")[0] + "\n", "utf-8")
+    (output / "manifest.json").write_text(
+        (output / "manifest.json").read_text("utf-8").replace('"status": "done"', '"status": "failed"'), "utf-8"
+    )
+    main(searched(tmp_path, judges, evaluations=1, languages=["hi", "fr", "hi"], if_exists="resume"))
+    assert (verdicts.read_text("utf-8"), read(output / "metrics.json")) == (rows, whole)
+    assert list(whole["halves"]["search"]["uniform"]["by_language"]) == ["hi", "fr"]  # one named twice counts once
+
+
 @pytest.mark.slow
 def test_kill_9_and_resume_give_the_same_search(tmp_path: Path) -> None:
     """TIES with densities, and an adapter that is folded on the way; killed in its third evaluation, and while folding."""
@@ -166,6 +181,19 @@ def test_kill_9_and_resume_give_the_same_search(tmp_path: Path) -> None:
         main(searched(tmp_path, tmp_path, **ties, output_dir=str(whole), if_exists="resume", seed=7))
 
 
+def test_a_full_disk_is_said_and_the_search_goes_on(
+    tmp_path: Path, judges: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def full() -> int:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        return exit_status(lambda: main(searched(tmp_path, judges, evaluations=1)))
+
+    assert os.waitstatus_to_exitcode(os.waitpid(in_child(full), 0)[1]) == 1
+    assert "error: no space left to write" in capfd.readouterr().err
+    assert not list((tmp_path / "search").glob(".candidate*"))
+    main(searched(tmp_path, judges, evaluations=1, if_exists="resume"))
+
+
 def lines(folder: Path) -> list[str]:
     file = folder / "trace.jsonl"
     return file.read_text("utf-8").splitlines() if file.exists() else []
@@ -195,6 +223,13 @@ def without(language: str) -> list[JudgeRecord]:
         ({"experts": {"hi": "runs/hi"}}, ConfigError, r"one expert alone has no weights to search"),
         ({"weight": 0.0}, ConfigError, r"weights \[0\.0, 0\.0\]: the search keeps their sum"),
         ({"merge_method": "ties"}, ConfigError, r"ties needs base_model"),
+        # What stands under parameters wins over an expert's weight, so every candidate would be the same merge.
+        (
+            {"experts": {"hi": {"model": "runs/hi", "parameters": {"weight": 0.3}}, "fr": "runs/fr"}},
+            ConfigError,
+            r"weight stands under parameters.*write it as weight: 0\.3",
+        ),
+        ({"merge_method": "ties", "parameters": {"density": 0.3}}, ConfigError, r"density stands under parameters"),
         ({"merge_method": "ties", "densities": [0.0]}, ConfigError, r"densities\.0: Input should be greater than 0"),
         ({"train": True}, DataError, r"the validation records and .*train\.jsonl share 1 item ids \(item 0\)"),
         ({"template": "hercle"}, ConfigError, r"template 'hercle' is unknown"),
