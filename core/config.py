@@ -206,9 +206,12 @@ def _from_text(config_class: type[CommandConfig], name: str, text: Any) -> Any:
 
 def _yaml_value(name: str, text: str) -> Any:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ConfigError(f"flag --{name}: {text!r} is not YAML; mend it, e.g. a bracket or brace left open") from None
+        return yaml.load(text, _OnceLoader)
+    except yaml.YAMLError as error:
+        reason = getattr(error, "problem", error)
+        raise ConfigError(
+            f"flag --{name}: {text!r} is not YAML ({reason}); mend it, e.g. a bracket or brace left open"
+        ) from None
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:

@@ -58,6 +58,7 @@ def test_flags_win_over_yaml_and_keep_their_types(tmp_path: Path) -> None:
         ("input: a\n", ("stray",), "unrecognized arguments: stray"),
         ("input: a\n", ("--weights", "{hi: 1"), "flag --weights: '{hi: 1' is not YAML"),
         ("input: a\nlanguage: [no, hi]\n", (), 'quote it: language: "no"'),
+        ("input: a\n", ("--weights", "{hi: 1, hi: 2}"), "'{hi: 1, hi: 2}' is not YAML .hi is set twice"),
         ("input: a\nshuffle: true\ninput: b\n", (), "c.yaml line 3 is not YAML .input is set twice"),
         ("input: a\nweights: {hi: 1, fr: 2, hi: 3}\n", (), "c.yaml line 2 is not YAML .hi is set twice"),
         ("input: a\n", ("--output_dir", ""), "output_dir is empty; name a file or folder"),
