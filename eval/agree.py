@@ -33,7 +33,7 @@ from eval.judged import (
     Length,
     against_annotators,
     baseline_items,
-    check_same_rows,
+    check_same_gold,
     judge_items,
     judged_records,
     pair_with_records,
@@ -97,7 +97,7 @@ def with_gold(
 ) -> tuple[dict[str, list[JudgedItem]], list[str]]:
     """Each judge's rows with gold, and a note for each judge that has rows without.
 
-    Raises DataError for a judge without any, and where two judges hold another gold, item or language for one row.
+    Raises DataError for a judge without any, and where two judges hold another gold for one row.
     """
     items, notes = {}, []
     for name, rows in paired.items():
@@ -106,7 +106,7 @@ def with_gold(
             raise DataError(f"judge {name}: no row has gold; pass --records with the records that hold their scores")
         if without := len(rows) - len(items[name]):
             notes.append(f"{name}: {without} of {len(rows)} rows have no gold and were left out")
-    check_same_rows(items)
+    check_same_gold(items)
     return items, notes
 
 

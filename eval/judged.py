@@ -1,5 +1,6 @@
 """The rows that agreement is measured over: each judge's verdicts with gold, joined by id to the records judged."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -81,9 +82,11 @@ def pair_with_records(
     """Each judge's predictions with their records, or with None where there are no records.
 
     Raises DataError for an id that two records have, for a prediction without its record, and for one that judged
-    another item, language or system or has another gold.
+    another item, language or system or has another gold;
+    without records, where two judges hold another item or language under one id.
     """
     if not records:
+        _check_one_test_set(judges)
         return {name: [(row, None) for row in rows] for name, rows in judges.items()}
     paired: dict[str, list[Judged]] = {}
     for name, rows in judges.items():
@@ -92,7 +95,8 @@ def pair_with_records(
         for row, record in joined:
             for what in ("item_id", "language", "system", "gold"):
                 ours, theirs = getattr(row, what), getattr(record, what)
-                if None not in (ours, theirs) and _comparable(ours) != _comparable(theirs):
+                same = nfc(ours) == nfc(theirs) if isinstance(ours, str) and theirs is not None else ours == theirs
+                if None not in (ours, theirs) and not same:
                     raise DataError(f"{here}: {row.id} has {what} {ours}, its record {theirs}; name the records judged")
         paired[name] = list(joined)
     return paired
@@ -165,23 +169,32 @@ def with_each_language(items: Sequence[JudgedItem]) -> dict[str, list[JudgedItem
     return {"all": list(items), **{code: [item for item in items if item.language == code] for code in apart}}
 
 
-def check_same_rows(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
-    """Raises DataError where two judges hold another language, item or gold for the same id."""
-    seen: dict[str, tuple[str, JudgedItem]] = {}
+def check_same_gold(judges: Mapping[str, Sequence[JudgedItem]]) -> None:
+    """Raises DataError where two judges hold another gold for the same id."""
+    seen: dict[str, tuple[str, float]] = {}
     for name, items in judges.items():
         for item in items:
-            other, first = seen.setdefault(item.id, (name, item))
-            for what in ("language", "item_id", "gold"):
-                one, two = getattr(first, what), getattr(item, what)
-                if _comparable(one) != _comparable(two):
+            other, gold = seen.setdefault(item.id, (name, item.gold))
+            if not math.isclose(gold, item.gold):
+                raise DataError(
+                    f"{item.id} has gold {gold:g} in judge {other} and {item.gold:g} in judge {name}; "
+                    "compare judges of one test set"
+                )
+
+
+def _check_one_test_set(judges: Mapping[str, Sequence[Prediction]]) -> None:
+    """Raises DataError where two judges hold another item or language under one id, as ids that languages share do."""
+    seen: dict[str, tuple[str, Prediction]] = {}
+    for name, rows in judges.items():
+        for row in rows:
+            other, first = seen.setdefault(nfc(row.id), (name, row))
+            for what in ("item_id", "language"):
+                ours, theirs = getattr(row, what), getattr(first, what)
+                if nfc(ours) != nfc(theirs):
                     raise DataError(
-                        f"{item.id} has {what} {one} in judge {other} and {two} in judge {name}; compare judges of one test "
-                        "set, in which every row has its own id"
+                        f"{row.id} has {what} {theirs} in judge {other} and {ours} in judge {name}; compare judges of one test "
+                        "set, where each row has its own id"
                     )
-
-
-def _comparable(value: str | float) -> str | float:
-    return nfc(value) if isinstance(value, str) else round(value, 9)
 
 
 def _with_record(item: JudgedItem, record: JudgeRecord, lengths: Mapping[str, Length]) -> JudgedItem:

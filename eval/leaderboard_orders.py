@@ -67,14 +67,14 @@ def read_order(argument: str) -> Order:
     if not (name and mark and path):
         raise ConfigError(f"orders: {argument!r} is not NAME=FILE; write e.g. recon=runs/agree/recon/metrics.json")
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise DataError(f"orders: {path} cannot be read ({error.strerror}); name an existing file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"orders: {path} is not JSON ({error}); name metrics.json of eval.agree") from None
     try:
         return Order(name, _agree_groups(values["judges"]) if "judges" in values else {"all": _plain_group(values)})
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         raise DataError(
             f"orders: {path} is neither metrics.json of eval.agree nor an object of judge: number; name one of these"
         ) from None
@@ -113,14 +113,18 @@ def _agree_groups(judges: Mapping[str, Any]) -> dict[str, dict[str, dict[str, fl
     groups: dict[str, dict[str, dict[str, float | None]]] = {}
     for name, entry in judges.items():
         for group, figures in {"all": entry["all"], **entry["by_language"]}.items():
-            groups.setdefault(group, {})[name] = {s: figures[s]["value"] for s in STATISTICS}
-    return groups
+            groups.setdefault(group, {})[name] = {s: _finite(figures[s]["value"]) for s in STATISTICS}
+    return groups or {"all": {}}
 
 
 def _plain_group(values: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
-    if not all(math.isfinite(value) for value in values.values()):
-        raise ValueError
-    return {name: {"value": float(value)} for name, value in values.items()}
+    return {name: {"value": _finite(value + 0.0)} for name, value in values.items()}
+
+
+def _finite(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise ValueError(value)
+    return value
 
 
 def _figures(agreed: OrderAgreement) -> dict[str, Any]:

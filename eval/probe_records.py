@@ -48,9 +48,8 @@ def make_probes(records: Sequence[JudgeRecord], kinds: Sequence[str], template: 
 def probe_of(record: JudgeRecord) -> ProbeOf | None:
     """Of which record this is an altered copy; None for an original."""
     stored = record.extra.get("probe")
-    return (
-        ProbeOf(stored["kind"], stored["of"]) if isinstance(stored, dict) and {"kind", "of"} <= stored.keys() else None
-    )
+    kind, of = (stored.get("kind"), stored.get("of")) if isinstance(stored, dict) else (None, None)
+    return ProbeOf(kind, of) if isinstance(kind, str) and isinstance(of, str) else None
 
 
 def equals_reference(record: JudgeRecord) -> bool | None:

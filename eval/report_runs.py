@@ -67,13 +67,17 @@ def read_run(folder: str | Path, files: Mapping[str, str] = FILES) -> RunRead:
 
 def _metrics(path: Path, command: str) -> dict[str, Any]:
     try:
-        metrics = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        metrics = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read ({error}); run {command} again") from None
     lacking = PARTS[command] - (metrics.keys() if isinstance(metrics, dict) else set())
     if lacking:
         raise DataError(f"{path} lacks {', '.join(sorted(lacking))}; run {command} again")
     return metrics
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def groups(metrics: dict[str, Any], kind: str) -> dict[str, int]:

@@ -55,8 +55,8 @@ def test_unscored_rows_are_counted(tmp_path: Path) -> None:
 
 def test_groups_are_the_figures_of_their_rows(tmp_path: Path) -> None:
     judged = [
-        one.model_copy(update={"capability": "reason" if n < 5 else None, "source": "ab"[n % 2], "language": "fr"})
-        for n, one in enumerate(records(GOLD))
+        one.model_copy(update={"capability": "reason" if n < 5 else None, "source": "ab"[n % 2], "language": language})
+        for n, (one, language) in enumerate(zip(records(GOLD), ["fr"] * 6 + ["hi"] * 4, strict=True))
     ]
     french, hindi = rows(JUDGE, GOLD)[:6], rows(JUDGE, GOLD, language="hi")[6:]
     judge = run(tmp_path, french + hindi, judged=judged)["judges"]["j"]
@@ -223,7 +223,7 @@ def test_wrong_joins_are_refused(tmp_path: Path) -> None:
         run(tmp_path, good, rows(JUDGE, GOLD, "k", "hi"))
     with pytest.raises(DataError, match=r"predictions0.jsonl: r0 has gold 0; gold is a number from 1 to 5"):
         run(tmp_path, rows(JUDGE, [0, *GOLD[1:]]))
-    with pytest.raises(DataError, match="r3 has gold 4.0 in judge j and 5.0 in judge k"):
+    with pytest.raises(DataError, match="r3 has gold 4 in judge j and 5 in judge k"):
         run(tmp_path, good, rows(JUDGE, [1, 2, 3, 5, 5, 3, 2, 4, 5, 1], "k"))
     with pytest.raises(DataError, match="judge j: no row has gold"):
         run(tmp_path, rows(JUDGE, [None] * 10))

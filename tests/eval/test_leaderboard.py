@@ -217,12 +217,21 @@ def test_orders_that_cannot_be_read_are_one_line(tmp_path: Path, capsys: pytest.
     write_json({"judges": {"x": {"all": {}}}}, tmp_path / "odd.json")
     (tmp_path / "text").write_text("x")
     (tmp_path / "nan").write_text('{"x": NaN, "y": 1}')
+    (tmp_path / "huge").write_text(f'{{"x": 1{"0" * 400}, "y": 1}}')
+    (tmp_path / "deep").write_text("[" * 100_000)
+    of_nan = '{"judges": {"x": {"all": {"kappa": {"value": NaN}, "pearson": {"value": 1}}, "by_language": {}}}}'
+    (tmp_path / "agree").write_text(of_nan)
+    (tmp_path / "none").write_text('{"judges": {}}')
     one, two, odd = (f"{name}={tmp_path}/{name}.json" for name in ("one", "two", "odd"))
     for orders, message in (
         ([one, two], "orders one and two share 1 judges (x, y; v, y)"),
         ([one, odd], "odd.json is neither metrics.json of eval.agree nor an object of judge: number"),
         ([one, f"text={tmp_path}/text"], "text is not JSON"),
         ([one, f"nan={tmp_path}/nan"], "nan is neither metrics.json"),
+        ([one, f"huge={tmp_path}/huge"], "huge is neither metrics.json"),
+        ([one, f"deep={tmp_path}/deep"], "deep is not JSON"),
+        ([one, f"agree={tmp_path}/agree"], "agree is neither metrics.json"),
+        ([one, f"none={tmp_path}/none"], "orders one and none share 0 judges"),
         ([one, "absent=nowhere"], "nowhere cannot be read"),
         ([one, "two.json"], "'two.json' is not NAME=FILE"),
         ([one], "one order compares with nothing"),
@@ -271,6 +280,9 @@ def test_rows_without_a_system_or_with_another_are_refused(tmp_path: Path) -> No
     swapped = [one.model_copy(update={"system": "c"}) for one in records_of(named)]
     with pytest.raises(DataError, match="fr-a-0 has system a, its record c"):
         run(tmp_path, named, records=swapped, output=tmp_path / "new")
+    other = [row.model_copy(update={"language": "hi"}) for row in verdicts({"a": [1, 2], "b": [3, 4]}, judge="k")]
+    with pytest.raises(DataError, match="fr-a-0 has language fr in judge j and hi in judge k"):
+        run(tmp_path, named, other, output=tmp_path / "new")
     with pytest.raises(DataError, match="a judge is named people"):
         run(tmp_path, verdicts({"a": [1]}, judge="people"), output=tmp_path / "new")
     assert not (tmp_path / "new").exists()

@@ -123,3 +123,9 @@ def test_a_response_that_is_its_reference_has_no_copy_with_it() -> None:
     assert [one.id for one in make_probes(records, ["response_is_reference"], **MAKE)[2:]] == [
         "a#response_is_reference"
     ]
+
+
+def test_a_column_of_the_data_that_is_called_probe_makes_no_probe() -> None:
+    for stored in ("x", {"kind": ["x"], "of": "a"}, {"kind": "x", "of": 5}, {"kind": "x"}, None):
+        assert probe_of(record("a", "x", extra={"probe": stored})) is None
+    assert probe_of(record("a", "x", extra={"probe": {"kind": "x", "of": "b"}})) == ("x", "b")

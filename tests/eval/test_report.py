@@ -127,6 +127,9 @@ def wrong_folders(root: Path) -> Iterator[tuple[Path, str]]:
         with Run(root / text, "eval.agree", {}) as run:
             (run.path / "metrics.json").write_text(text)
         yield root / text, "metrics.json lacks baselines, comparisons, judges, notes"
+    with Run(root / "nan", "eval.agree", {}) as run:
+        (run.path / "metrics.json").write_text('{"judges": NaN, "baselines": {}, "comparisons": [], "notes": []}')
+    yield root / "nan", r"metrics.json cannot be read \(NaN is not JSON"
     with Run(root / "bare", "eval.agree", {}):
         pass
     (root / "bare" / "manifest.json").write_text('{"command": "eval.agree", "status": "done"}')
