@@ -15,7 +15,7 @@ from eval.directions import DirectionsConfig, main
 from eval.steering.directions import Directions, LinearMap
 from eval.steering.fingerprint import same_weights, weight_sums
 from eval.steering.layers import find_layers
-from eval.steering.learning import SentenceEncoder, distinct_pairs, learn, minimum_norm_map, pool
+from eval.steering.learning import SentenceEncoder, distinct_pairs, learn, pool
 from tests.pico import model as pico
 from tests.pico import save as save_pico
 from tests.pico import tokenizer
@@ -129,27 +129,6 @@ def test_map_sends_source_states_to_pivot_states() -> None:
     assert (linear.left.shape, linear.right.shape) == ((32, 4), (4, 32))
     outside = torch.linalg.svd(source, full_matrices=True).Vh[4]
     torch.testing.assert_close(linear(outside), torch.zeros(32), atol=1e-4, rtol=0)
-
-
-def test_minimum_norm_map_where_rows_depend_on_each_other() -> None:
-    """Case 40: the matrix 1..9 has rank 2, and the map from it to itself is the projection on its row space."""
-    matrix = torch.arange(1.0, 10.0).reshape(3, 3)
-    fit = minimum_norm_map(matrix, matrix)
-    assert fit.rank == 2
-    torch.testing.assert_close(
-        (fit.linear.left @ fit.linear.right)[0], torch.tensor([0.8333, 0.3333, -0.1667]), atol=1e-4, rtol=0
-    )
-
-
-def test_minimum_norm_map_of_fewer_rows_than_columns() -> None:
-    """Case 40: 64 rows of 256 columns, one of them twice: rank 63, and numpy's minimum-norm solution."""
-    generator = torch.Generator().manual_seed(0)
-    source, pivot = (torch.randn(64, 256, generator=generator) for _ in range(2))
-    source[1], pivot[1] = source[0], pivot[0]
-    fit = minimum_norm_map(source, pivot)
-    expected = torch.linalg.lstsq(source.double(), pivot.double(), driver="gelsd").solution.T.float()
-    assert fit.rank == 63
-    torch.testing.assert_close(fit.linear.left @ fit.linear.right, expected, atol=1e-4, rtol=1e-3)
 
 
 def test_folder_gives_back_what_was_saved(tmp_path: Path) -> None:
@@ -269,7 +248,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = learn(pico(), tokenizer(), PAIRS, "fr", "en")
     torch.testing.assert_close(directions.vectors[1], expected.vectors[1], atol=1e-5, rtol=1e-4)
     assert directions.facts.model == "pico"
-    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"] == {"pairs": 4}
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"] == {"pairs": 4, "held_out": 0}
     assert run(*given) == 2
     assert "exists" in capsys.readouterr().err
 
