@@ -93,8 +93,10 @@ def read_pairs(config: DirectionsConfig) -> tuple[list[tuple[str, str]], list[tu
     pairs = distinct_pairs([(row[config.source], row[config.pivot]) for row in rows])
     found = f"{config.input} has {len(pairs)} distinct pairs of {len(rows)} rows"
     left = len(pairs) - config.held_out
-    if left < 1:
-        raise DataError(f"{found}, so that {config.held_out} held out leave none to learn from; hold out fewer")
+    if left < (needed := 2 if config.maps else 1):
+        raise DataError(
+            f"{found}; less {config.held_out} held out, {left} are left and {needed} needed; hold out fewer or give more"
+        )
     if left < config.pairs:
         less = f", less {config.held_out} held out" if config.held_out else ""
         warn(f"{found}{less}, fewer than the {config.pairs} asked for")
