@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from core.errors import DataError
-from eval.steering.maps import MAP_KINDS, SourceBasis, best_penalty, fit_maps
+from eval.steering.maps import MAP_KINDS, MapKind, SourceBasis, best_penalty, fit_maps
 
 
 def states(rows: int, width: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -22,9 +22,9 @@ def states(rows: int, width: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     return source, source @ true_map.T + draw(width) + 0.1 * draw(rows, width)
 
 
-def dense(kind: str, source: Tensor, pivot: Tensor) -> Tensor:
+def dense(kind: MapKind, source: Tensor, pivot: Tensor) -> Tensor:
     """W of a map, [d, d]: what it does to the unit vectors, less what it does to zero."""
-    linear = fit_maps([kind], source, pivot)[kind].linear  # type: ignore[list-item, index]
+    linear = fit_maps([kind], source, pivot)[kind].linear
     return (linear(torch.eye(source.shape[1])) - linear(torch.zeros(source.shape[1]))).T
 
 
@@ -73,7 +73,7 @@ def test_affine_worked_by_hand() -> None:
 
 @pytest.mark.parametrize(("rows", "width"), [(12, 5), (8, 20)])
 @pytest.mark.parametrize("kind", ["ridge", "affine_ridge"])
-def test_penalty_is_that_of_an_explicit_loop(kind: str, rows: int, width: int) -> None:
+def test_penalty_is_that_of_an_explicit_loop(kind: MapKind, rows: int, width: int) -> None:
     """The hat matrix built for each λ by the normal equations; W by them too."""
     source, pivot = states(rows, width)
     centred = kind == "affine_ridge"
@@ -90,7 +90,7 @@ def test_penalty_is_that_of_an_explicit_loop(kind: str, rows: int, width: int) -
     low, high = float(square[-1].log10()) - 2, float(square[0].log10()) + 4
     grid = [10**exponent for exponent in torch.linspace(low, high, 2000).tolist()]
     wanted = min(grid, key=cross_validated)
-    fit = fit_maps([kind], source, pivot)[kind]  # type: ignore[list-item, index]
+    fit = fit_maps([kind], source, pivot)[kind]
     assert fit.penalty == pytest.approx(wanted, rel=0.02)
     assert grid[0] * 1.1 < wanted < grid[-1] / 1.1
     change = torch.linalg.solve(x.T @ x + fit.penalty * torch.eye(width), x.T @ residual).T
