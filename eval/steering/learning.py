@@ -102,7 +102,7 @@ def _fit(vectors: dict[int, Tensor], source: Tensor, pivot: Tensor, count: int, 
             agreement = alignment(fits[kind].linear(source[fit_on]), pivot[fit_on])
             fitted.map_fit[layer] = {"pairs": count, **fits[kind].facts(), **agreement}
         if count < len(source):
-            linear = {name: fit.linear for name, fit in fits.items()}
+            linear: dict[str, LinearMap] = {name: fit.linear for name, fit in fits.items()}
             fitted.held_out[layer] = alignments(source[measure_on], pivot[measure_on], vectors[layer], linear)
     return fitted
 
