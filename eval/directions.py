@@ -13,12 +13,14 @@ from typing import Literal
 from pydantic import Field
 
 from core.config import CommandConfig, IfExists, run_command
-from core.errors import ConfigError
+from core.errors import ConfigError, DataError
 from core.progress import say, warn
 from core.records import read_parallel
 from core.run import Run, shown_path
-from eval.steering.directions import Directions
+from eval.markdown_table import markdown_table
+from eval.steering.directions import DirectionFacts, Directions
 from eval.steering.learning import Pooling, distinct_pairs, learn
+from eval.steering.maps import MapKind
 from train.load import check_model, load_model, load_tokenizer
 
 __all__ = ["DirectionsConfig", "main"]
@@ -37,7 +39,13 @@ class DirectionsConfig(CommandConfig):
     pooling: Pooling = Field("mean", description="a sentence's state: the mean over its tokens, or its last token's")
     pool_special_tokens: bool = Field(False, description="pool BOS and the like too")
     layers: list[int] | None = Field(None, description="layers, counted from 0; null: all")
-    maps: bool = Field(False, description="learn minimum-norm least-squares maps too")
+    maps: bool = Field(False, description="learn least-squares maps too")
+    map_kind: MapKind = Field(
+        "minimum_norm", description="with maps; ridge is toward the identity, affine has an intercept"
+    )
+    held_out: int = Field(
+        0, ge=0, description="pairs, drawn by seed, kept apart to measure vectors and every kind of map"
+    )
     batch_size: int = Field(16, ge=1, description="sentences encoded at once")
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
         "auto", description="auto: as the weights are stored"
@@ -48,7 +56,7 @@ class DirectionsConfig(CommandConfig):
 
 def main(config: DirectionsConfig) -> None:
     """Learn directions from parallel sentences."""
-    pairs = read_pairs(config)
+    pairs, held_out = read_pairs(config)
     model_name = config.model_name_or_path
     check_model(model_name)
     with Run(config.output, "eval.directions", config, inputs(config), config.if_exists, config.seed) as run:
@@ -64,25 +72,38 @@ def main(config: DirectionsConfig) -> None:
             config.maps,
             config.pool_special_tokens,
             shown_path(model_name),
+            config.map_kind,
+            held_out,
         )
         directions.save(run.path)
-        run.note(counts={"pairs": directions.facts.pairs})
+        run.note(counts={"pairs": directions.facts.pairs, "held_out": directions.facts.held_out_pairs or 0})
     for line in summary(directions):
         say(line)
     say(f"{config.output}: {config.source} → {config.pivot} from {directions.facts.pairs} pairs")
 
 
-def read_pairs(config: DirectionsConfig) -> list[tuple[str, str]]:
-    """The distinct pairs to learn from, drawn by seed. Raises DataError for a language that the file lacks."""
+def read_pairs(config: DirectionsConfig) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The distinct pairs to learn from and those held out, drawn by seed.
+
+    Raises DataError for a language that the file lacks, and where holding out leaves nothing to learn from.
+    """
     if config.source == config.pivot:
         raise ConfigError(f"source and pivot are both {config.source}; name two languages")
     rows = read_parallel(config.input, (config.source, config.pivot))
     pairs = distinct_pairs([(row[config.source], row[config.pivot]) for row in rows])
-    if len(pairs) < config.pairs:
-        warn(
-            f"{config.input} has {len(pairs)} distinct pairs of {len(rows)} rows, fewer than the {config.pairs} asked for"
+    found = f"{config.input} has {len(pairs)} distinct pairs of {len(rows)} rows"
+    left = len(pairs) - config.held_out
+    if left < (needed := 2 if config.maps else 1):
+        raise DataError(
+            f"{found}; less {config.held_out} held out, {left} are left and {needed} needed; hold out fewer or give more"
         )
-    return Random(config.seed).sample(pairs, min(config.pairs, len(pairs)))
+    if left < config.pairs:
+        less = f", less {config.held_out} held out" if config.held_out else ""
+        warn(f"{found}{less}, fewer than the {config.pairs} asked for")
+    draw = Random(config.seed)
+    places = draw.sample(range(len(pairs)), min(config.pairs, left))
+    others = sorted(set(range(len(pairs))) - set(places))
+    return [pairs[place] for place in places], [pairs[place] for place in draw.sample(others, config.held_out)]
 
 
 def inputs(config: DirectionsConfig) -> list[Path]:
@@ -92,19 +113,39 @@ def inputs(config: DirectionsConfig) -> list[Path]:
 
 
 def summary(directions: Directions) -> list[str]:
-    """A line a layer: how far apart the languages are, beside how long the states are."""
-    lines = []
+    """A line a layer: how far apart the languages are, beside how long the states are; the map's fit; held-out pairs."""
+    facts, lines = directions.facts, []
     for layer in directions.layers:
-        length, mean_norm = float(directions.vectors[layer].norm()), directions.facts.mean_norms[layer]
+        length, mean_norm = float(directions.vectors[layer].norm()), facts.mean_norms[layer]
         line = f"layer {layer:>3}: ‖v‖ {length:.4g}, mean norm {mean_norm:.4g}, ratio {length / mean_norm:.3f}"
-        if fit := directions.facts.map_fit.get(layer):
-            line += f"; map of rank {fit['rank']:.0f}, condition {fit['condition']:.3g}"
+        if fit := facts.map_fit.get(layer):
+            line += f"; map of rank {fit['rank']}, condition {fit['condition']:.3g}"
+            line += "" if fit["penalty"] is None else f", λ {fit['penalty']:.3g}"
         lines.append(line)
-    if directions.facts.map_fit and (directions.facts.pairs or 0) < directions.facts.hidden_size:
+    if facts.map_kind in ("minimum_norm", "affine") and (facts.pairs or 0) < facts.hidden_size:
         lines.append(
-            "fewer pairs than the hidden size: at σ = 1 a map deletes all outside the span of the source states"
+            "fewer pairs than the hidden size: at σ = 1 a map deletes all outside the span of the source states; "
+            "map_kind ridge leaves it alone"
         )
+    if facts.held_out:
+        lines.append(f"retrieval · cosine · explained variance on {facts.held_out_pairs} held-out pairs:")
+        lines.append(held_out_table(facts))
     return lines
+
+
+def held_out_table(facts: DirectionFacts) -> str:
+    """A row a layer, a column a method (none: the source states as they are)."""
+    methods = list(next(iter(facts.held_out.values())))
+    rows = [
+        [str(layer), *(" · ".join(shown(value) for value in measured[method].values()) for method in methods)]
+        for layer, measured in facts.held_out.items()
+    ]
+    return markdown_table(["layer", *methods], rows)
+
+
+def shown(value: float | None) -> str:
+    """A figure with three decimals; a dash where there is none."""
+    return "–" if value is None else f"{value:.3f}"
 
 
 if __name__ == "__main__":

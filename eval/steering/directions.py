@@ -20,30 +20,38 @@ from eval.steering.layers import HOOK_POINT, find_layers, width_of
 
 WEIGHTS_FILE = "directions.safetensors"
 FACTS_FILE = "directions.json"
-_NAME = re.compile(r"vector\.(\d+)|map\.(\d+)\.(left|right|bias)")
+_NAME = re.compile(r"vector\.(\d+)|map\.(\d+)\.(left|right|bias|identity)")
 
 
 class LinearMap(NamedTuple):
-    """h ↦ left · right · h + bias for hidden states h [d]: left [d, r], right [r, d], bias [d] or None, in float32."""
+    """h ↦ left · right · h (+ h) (+ bias) for hidden states h [d]: left [d, r], right [r, d], bias [d] or None, in float32.
+
+    With ``identity`` h itself is added, so that a map near the identity needs no more than r dimensions either.
+    """
 
     left: Tensor
     right: Tensor
     bias: Tensor | None = None
+    identity: bool = False
 
     def __call__(self, hidden: Tensor) -> Tensor:
         mapped = hidden @ self.right.T @ self.left.T
+        if self.identity:
+            mapped = mapped + hidden
         return mapped if self.bias is None else mapped + self.bias
 
     def to(self, device: torch.device) -> "LinearMap":
         bias = None if self.bias is None else self.bias.to(device)
-        return LinearMap(self.left.to(device), self.right.to(device), bias)
+        return LinearMap(self.left.to(device), self.right.to(device), bias, self.identity)
 
 
 class DirectionFacts(BaseModel):
     """directions.json: how directions were learned and on which model. None where it is not known.
 
     ``mean_norms``: by layer, the mean norm of the hidden states of the parallel sentences. ``fingerprint``: see
-    eval.steering.fingerprint. ``map_fit``: by layer, the rank and condition of the least-squares fit.
+    eval.steering.fingerprint. ``map_fit``: by layer, pairs (n), rank and condition of the least-squares fit, ridge's λ
+    (penalty), and agreement on the pairs it was learned from. ``held_out``: by layer and method (none, vector, the kinds of
+    maps), agreement on ``held_out_pairs`` that nothing was learned from; see eval.steering.alignment.
     """
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
@@ -60,7 +68,10 @@ class DirectionFacts(BaseModel):
     pool_special_tokens: bool | None = None
     pairs: int | None = None
     mean_norms: dict[int, float] = {}
-    map_fit: dict[int, dict[str, float]] = {}
+    map_kind: str | None = None
+    map_fit: dict[int, dict[str, int | float | None]] = {}
+    held_out_pairs: int | None = None
+    held_out: dict[int, dict[str, dict[str, float | None]]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +92,13 @@ class Directions:
         """
         stored = {int(layer): _float(vector) for layer, vector in sorted(vectors.items())}
         stored_maps = {
-            int(layer): LinearMap(_float(left), _float(right), None if bias is None else _float(bias))
-            for layer, (left, right, bias) in sorted((maps or {}).items())
+            int(layer): LinearMap(_float(left), _float(right), None if bias is None else _float(bias), bool(identity))
+            for layer, (left, right, bias, identity) in sorted((maps or {}).items())
         }
         sizes = {tuple(vector.shape) for vector in stored.values()}
         sizes |= {(*linear.left.shape[:1],) for linear in stored_maps.values()}
         sizes |= {(*linear.right.shape[1:],) for linear in stored_maps.values()}
+        sizes |= {tuple(linear.bias.shape) for linear in stored_maps.values() if linear.bias is not None}
         if len(sizes) != 1 or len(size := sizes.pop()) != 1:
             raise DataError(
                 f"directions: {len(stored)} vectors that are not of one size; give one vector for each layer"
@@ -150,8 +162,11 @@ def _float(value: Any) -> Tensor:
 def _named(vectors: Mapping[int, Tensor], maps: Mapping[int, LinearMap]) -> dict[str, Tensor]:
     tensors = {f"vector.{layer}": vector for layer, vector in vectors.items()}
     for layer, linear in maps.items():
-        parts = linear._asdict().items()
-        tensors |= {f"map.{layer}.{part}": tensor for part, tensor in parts if tensor is not None}
+        tensors |= {f"map.{layer}.left": linear.left, f"map.{layer}.right": linear.right}
+        if linear.bias is not None:
+            tensors[f"map.{layer}.bias"] = linear.bias
+        if linear.identity:
+            tensors[f"map.{layer}.identity"] = torch.tensor(True)
     return tensors
 
 
@@ -168,4 +183,8 @@ def _unnamed(tensors: Mapping[str, Tensor], folder: Path) -> tuple[dict[int, Ten
             parts.setdefault(int(match[2]), {})[match[3]] = tensor
     if halves := [layer for layer, found in parts.items() if not {"left", "right"} <= found.keys()]:
         raise DataError(f"{folder / WEIGHTS_FILE}: map of layer {halves[0]} lacks a factor; learn the directions again")
-    return vectors, {layer: LinearMap(**found) for layer, found in parts.items()}
+    maps = {
+        layer: LinearMap(found["left"], found["right"], found.get("bias"), bool(found.get("identity", False)))
+        for layer, found in parts.items()
+    }
+    return vectors, maps

@@ -9,10 +9,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from core.errors import ConfigError, DataError
-from core.progress import Progress
+from core.joins import nfc
+from core.progress import Progress, track
+from eval.steering.alignment import Alignment, alignment, alignments
 from eval.steering.directions import Directions, LinearMap
 from eval.steering.fingerprint import weight_sums
 from eval.steering.layers import LayerStack, backbone, find_layers, hidden_of
+from eval.steering.maps import MAP_KINDS, MapKind, fit_maps
 
 Pooling = Literal["mean", "last"]
 
@@ -24,12 +27,12 @@ class Encoded(NamedTuple):
     norms: Tensor
 
 
-class MapFit(NamedTuple):
-    """A least-squares map, the rank of its source states, and their condition (largest over smallest singular value)."""
+class Fitted(NamedTuple):
+    """Maps by layer, and what directions.json tells of their fit and of held-out pairs."""
 
-    linear: LinearMap
-    rank: int
-    condition: float
+    maps: dict[int, LinearMap]
+    map_fit: dict[int, dict[str, int | float | None]]
+    held_out: dict[int, dict[str, Alignment]]
 
 
 def learn(
@@ -44,35 +47,38 @@ def learn(
     maps: bool = False,
     pool_special_tokens: bool = False,
     model_name: str | None = None,
+    map_kind: MapKind = "minimum_norm",
+    held_out: Sequence[tuple[str, str]] = (),
 ) -> Directions:
     """Directions from pairs of (source sentence, pivot sentence): v_l = mean(pivot) − mean(source) after each layer.
 
-    A pair with a sentence that stood in an earlier pair is left out. Pooling is over a sentence's tokens without padding;
-    special tokens are left out too unless asked for (a BOS state is often ten times as long as others, so its share in a
-    mean tells the sentence's length). ``maps`` adds minimum-norm least-squares maps from source to pivot states.
+    A pair with a sentence that stood in an earlier pair is left out, of ``held_out`` too. Pooling is over a sentence's tokens
+    without padding; special tokens are left out too unless asked for (a BOS state is often ten times as long as others, so
+    its share in a mean tells the sentence's length). ``maps`` adds maps from source to pivot states; see
+    eval.steering.maps. ``held_out`` pairs measure the vectors, and with ``maps`` every kind of map, and teach nothing.
     Raises ConfigError for layers that the model lacks, DataError for no pairs or states that are not finite.
     """
     stack = find_layers(model)
     chosen = sorted(set(range(len(stack.layers)) if layers is None else layers))
     if not chosen or not 0 <= chosen[0] <= chosen[-1] < len(stack.layers):
         raise ConfigError(f"layers {chosen} are not all from 0 to {len(stack.layers) - 1}, which is what the model has")
-    distinct = distinct_pairs(pairs)
-    if not distinct:
+    count = len(distinct_pairs(pairs))
+    if not count:
         raise DataError("no pairs of sentences to learn directions from; give at least one")
+    distinct = distinct_pairs([*pairs, *held_out])
     encode = SentenceEncoder(model, tokenizer, chosen, pooling, batch_size, pool_special_tokens)
     at_source, at_pivot = encode([pair[0] for pair in distinct]), encode([pair[1] for pair in distinct])
     # Means in float64: v is a small difference of large sums.
-    vectors = at_pivot.states.double().mean(0) - at_source.states.double().mean(0)
-    mean_norms = torch.cat([at_source.norms, at_pivot.norms]).double().mean(0)
-    fits = {
-        layer: minimum_norm_map(at_source.states[:, place], at_pivot.states[:, place])
-        for place, layer in enumerate(chosen if maps else [])
-    }
+    shifts = at_pivot.states[:count].double().mean(0) - at_source.states[:count].double().mean(0)
+    mean_norms = torch.cat([at_source.norms[:count], at_pivot.norms[:count]]).double().mean(0)
+    vectors = dict(zip(chosen, shifts, strict=True))
+    fitted = _fit(vectors, at_source.states, at_pivot.states, count, map_kind if maps else None)
     return Directions.from_vectors(
-        dict(zip(chosen, vectors, strict=True)),
-        {layer: fit.linear for layer, fit in fits.items()},
+        vectors,
+        **fitted._asdict(),
         mean_norms=dict(zip(chosen, mean_norms.tolist(), strict=True)),
-        map_fit={layer: {"rank": fit.rank, "condition": fit.condition} for layer, fit in fits.items()},
+        map_kind=map_kind if maps else None,
+        held_out_pairs=(len(distinct) - count) or None,
         model=model_name,
         model_layers=len(stack.layers),
         fingerprint=weight_sums(model).sums,
@@ -80,19 +86,37 @@ def learn(
         pivot=pivot,
         pooling=pooling,
         pool_special_tokens=pool_special_tokens,
-        pairs=len(distinct),
+        pairs=count,
     )
 
 
+def _fit(vectors: dict[int, Tensor], source: Tensor, pivot: Tensor, count: int, kind: MapKind | None) -> Fitted:
+    """Maps from the first ``count`` of the states [n, layers, d], and agreement on the others, layer by layer."""
+    fitted = Fitted({}, {}, {})
+    for place, layer in enumerate(track(vectors, len(vectors), "fit")):
+        fit_on, measure_on = (slice(None, count), place), (slice(count, None), place)
+        kinds = () if kind is None else (kind,) if count == len(source) else MAP_KINDS
+        fits = fit_maps(kinds, source[fit_on], pivot[fit_on])
+        if kind is not None:
+            fitted.maps[layer] = fits[kind].linear
+            agreement = alignment(fits[kind].linear(source[fit_on]), pivot[fit_on])
+            fitted.map_fit[layer] = {"pairs": count, **fits[kind].facts(), **agreement}
+        if count < len(source):
+            linear: dict[str, LinearMap] = {name: fit.linear for name, fit in fits.items()}
+            fitted.held_out[layer] = alignments(source[measure_on], pivot[measure_on], vectors[layer], linear)
+    return fitted
+
+
 def distinct_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs neither of whose sentences stood, on the same side, in an earlier one."""
+    """The pairs neither of whose sentences stood, on the same side, in an earlier one; texts are compared in NFC."""
     seen: tuple[set[str], set[str]] = (set(), set())
     distinct = []
     for pair in pairs:
-        if not any(text.strip() in side for text, side in zip(pair, seen, strict=True)):
+        keys = [nfc(text.strip()) for text in pair]
+        if not any(key in side for key, side in zip(keys, seen, strict=True)):
             distinct.append(pair)
-        for text, side in zip(pair, seen, strict=True):
-            side.add(text.strip())
+        for key, side in zip(keys, seen, strict=True):
+            side.add(key)
     return distinct
 
 
@@ -186,15 +210,3 @@ def pool(hidden: Tensor, wanted: Tensor, pooling: Pooling) -> tuple[Tensor, Tens
     count = mask.sum(1)
     states = torch.where(mask[..., None], hidden, 0).sum(1) / count[:, None]
     return states.cpu(), (torch.where(mask, norms, 0).sum(1) / count).cpu()
-
-
-def minimum_norm_map(source: Tensor, pivot: Tensor) -> MapFit:
-    """The least-squares map of smallest norm from source states [n, d] to pivot states [n, d], by SVD in float64.
-
-    It is of rank n at most, so with fewer pairs than d it deletes all that lies outside the span of the source states.
-    Singular values below max(n, d) · 2⁻²³ of the largest, the rounding of float32 states, count as zero.
-    """
-    u, s, v = torch.linalg.svd(source.double(), full_matrices=False)
-    rank = int((s > s[0] * max(source.shape) * torch.finfo(torch.float32).eps).sum())
-    left = pivot.double().T @ (u[:, :rank] / s[:rank])
-    return MapFit(LinearMap(left.float(), v[:rank].float()), rank, float(s[0] / s[rank - 1]))

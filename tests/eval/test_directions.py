@@ -12,10 +12,13 @@ from torch import Tensor, nn
 from core.config import exit_status, parse_config
 from core.errors import ConfigError, DataError
 from eval.directions import DirectionsConfig, main
+from eval.steering.alignment import alignment
 from eval.steering.directions import Directions, LinearMap
 from eval.steering.fingerprint import same_weights, weight_sums
+from eval.steering.hooks import steer
 from eval.steering.layers import find_layers
-from eval.steering.learning import SentenceEncoder, distinct_pairs, learn, minimum_norm_map, pool
+from eval.steering.learning import SentenceEncoder, distinct_pairs, learn, pool
+from eval.steering.maps import MAP_KINDS, MapKind
 from tests.pico import model as pico
 from tests.pico import save as save_pico
 from tests.pico import tokenizer
@@ -100,6 +103,7 @@ def test_special_tokens_are_pooled_when_asked_for() -> None:
 def test_a_repeated_sentence_drops_its_pair() -> None:
     pairs = [("a", "x"), ("b", "y"), (" a ", "z"), ("c", "y"), ("d", "w")]
     assert distinct_pairs(pairs) == [("a", "x"), ("b", "y"), ("d", "w")]
+    assert distinct_pairs([("caf\u00e9", "x"), ("cafe\u0301", "y")]) == [("caf\u00e9", "x")]
     model = pico()
     once, twice = (learn(model, tokenizer(), pairs, "fr", "en") for pairs in (PAIRS, [*PAIRS, *PAIRS[:2]]))
     assert torch.equal(once.vectors[1], twice.vectors[1])
@@ -131,25 +135,61 @@ def test_map_sends_source_states_to_pivot_states() -> None:
     torch.testing.assert_close(linear(outside), torch.zeros(32), atol=1e-4, rtol=0)
 
 
-def test_minimum_norm_map_where_rows_depend_on_each_other() -> None:
-    """Case 40: the matrix 1..9 has rank 2, and the map from it to itself is the projection on its row space."""
-    matrix = torch.arange(1.0, 10.0).reshape(3, 3)
-    fit = minimum_norm_map(matrix, matrix)
-    assert fit.rank == 2
-    torch.testing.assert_close(
-        (fit.linear.left @ fit.linear.right)[0], torch.tensor([0.8333, 0.3333, -0.1667]), atol=1e-4, rtol=0
-    )
+def test_held_out_pairs_measure_and_do_not_teach() -> None:
+    """Also where a held-out pair shares a sentence with one that was learned from: it is left out."""
+    model, held_out = pico(), [("Une réponse.", "An answer."), ("La note.", "The score."), PAIRS[0]]
+    alone = learn(model, tokenizer(), PAIRS, "fr", "en", maps=True, map_kind="ridge")
+    measured = learn(model, tokenizer(), PAIRS, "fr", "en", maps=True, map_kind="ridge", held_out=held_out)
+    torch.testing.assert_close(measured.vectors[1], alone.vectors[1], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(measured.maps[1].left, alone.maps[1].left, atol=1e-4, rtol=1e-3)
+    assert (alone.facts.held_out, alone.facts.held_out_pairs) == ({}, None)
+    assert (measured.facts.pairs, measured.facts.held_out_pairs) == (4, 2)
+    found = measured.facts.held_out[1]
+    assert list(found) == ["none", "vector", "minimum_norm", "ridge", "affine", "affine_ridge"]
+    encode = SentenceEncoder(model, tokenizer(), [1], "mean", 2)
+    source, pivot = (encode([pair[side] for pair in held_out[:2]]).states[:, 0] for side in (0, 1))
+    assert found["vector"] == pytest.approx(alignment(source + alone.vectors[1], pivot), abs=1e-4)
+    assert found["ridge"] == pytest.approx(alignment(alone.maps[1](source), pivot), abs=1e-3)
 
 
-def test_minimum_norm_map_of_fewer_rows_than_columns() -> None:
-    """Case 40: 64 rows of 256 columns, one of them twice: rank 63, and numpy's minimum-norm solution."""
-    generator = torch.Generator().manual_seed(0)
-    source, pivot = (torch.randn(64, 256, generator=generator) for _ in range(2))
-    source[1], pivot[1] = source[0], pivot[0]
-    fit = minimum_norm_map(source, pivot)
-    expected = torch.linalg.lstsq(source.double(), pivot.double(), driver="gelsd").solution.T.float()
-    assert fit.rank == 63
-    torch.testing.assert_close(fit.linear.left @ fit.linear.right, expected, atol=1e-4, rtol=1e-3)
+def test_fit_is_told_by_layer() -> None:
+    """Four pairs at width 32: minimum norm fits them exactly, with four singular values; an intercept leaves three."""
+    facts = learn(pico(), tokenizer(), PAIRS, "fr", "en", maps=True).facts
+    for layer in (0, 1):
+        fit = facts.map_fit[layer]
+        assert (fit["pairs"], fit["rank"], fit["penalty"]) == (4, 4, None)
+        assert fit["condition"] > 1
+        assert (fit["retrieval"], fit["cosine"], fit["explained_variance"]) == pytest.approx((1, 1, 1), abs=1e-4)
+    facts = learn(pico(), tokenizer(), PAIRS, "fr", "en", maps=True, map_kind="affine_ridge").facts
+    assert facts.map_kind == "affine_ridge"
+    assert facts.map_fit[1]["rank"] == 3
+    assert facts.map_fit[1]["penalty"] > 0
+
+
+@pytest.mark.parametrize("kind", MAP_KINDS)
+def test_a_folder_gives_back_every_kind_of_map(tmp_path: Path, kind: MapKind) -> None:
+    """A map toward the identity adds the state itself, an affine one a bias; steering at σ = ½ goes half the way."""
+    model = pico()
+    saved = learn(model, tokenizer(), PAIRS, "fr", "en", layers=[1], maps=True, map_kind=kind)
+    saved.save(tmp_path)
+    loaded = Directions.load(tmp_path)
+    assert loaded.facts == saved.facts
+    linear, ids = loaded.maps[1], torch.tensor([[1, 20, 30]])
+    assert (linear.identity, linear.bias is not None) == (kind.endswith("ridge"), kind.startswith("affine"))
+    hidden = torch.randn(5, 32, generator=torch.Generator().manual_seed(0))
+    dense = linear.left @ linear.right + (torch.eye(32) if linear.identity else 0)
+    bias = torch.zeros(32) if linear.bias is None else linear.bias
+    torch.testing.assert_close(linear(hidden), hidden @ dense.T + bias, atol=1e-4, rtol=1e-4)
+    assert torch.equal(linear(hidden), saved.maps[1](hidden))
+    layer = find_layers(model).layers[1]
+    seen: list[Tensor] = []
+    handle = layer.register_forward_hook(lambda module, args, output: seen.append(output))
+    with torch.no_grad():
+        model(input_ids=ids)
+        with steer(model, loaded, 0.5, method="map"):
+            model(input_ids=ids)
+    handle.remove()
+    torch.testing.assert_close(seen[1], (seen[0] + linear(seen[0])) / 2, atol=1e-5, rtol=1e-4)
 
 
 def test_folder_gives_back_what_was_saved(tmp_path: Path) -> None:
@@ -184,6 +224,7 @@ def test_plain_vectors_of_any_kind_are_stored_in_float32(tmp_path: Path) -> None
         ({0: [[1.0, 2.0]]}, None, "not of one size"),
         ({0: [1.0, float("nan")]}, None, "vector.0 is not finite"),
         ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(3, 1), torch.ones(1, 2))}, "not of one size"),
+        ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(2, 1), torch.ones(1, 2), torch.ones(3))}, "not of one size"),
         ({0: [1.0, 2.0]}, {1: LinearMap(torch.ones(2, 1), torch.ones(1, 2))}, "a map and no vector"),
         ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(2, 1) / 0, torch.ones(1, 2))}, "map.0.left is not finite"),
     ],
@@ -269,14 +310,38 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = learn(pico(), tokenizer(), PAIRS, "fr", "en")
     torch.testing.assert_close(directions.vectors[1], expected.vectors[1], atol=1e-5, rtol=1e-4)
     assert directions.facts.model == "pico"
-    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"] == {"pairs": 4}
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"] == {"pairs": 4, "held_out": 0}
     assert run(*given) == 2
     assert "exists" in capsys.readouterr().err
+
+
+def test_command_holds_pairs_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of four pairs two are held out; the two that teach are those that would have been drawn anyway."""
+    given = ["--model_name_or_path", save_pico(tmp_path / "pico"), "--input", parallel(tmp_path), "--source", "fr"]
+    given += ["--maps", "true", "--map_kind", "ridge", "--pairs", "2"]
+    assert run(*given, "--output", tmp_path / "all") == 0
+    capsys.readouterr()
+    assert run(*given, "--output", tmp_path / "out", "--held_out", "2") == 0
+    told = capsys.readouterr()
+    assert "fewer than" not in told.err
+    assert "explained variance on 2 held-out pairs" in told.out
+    assert "| layer |" in told.out
+    assert ", λ " in told.out
+    facts = json.loads((tmp_path / "out" / "directions.json").read_text())
+    assert (facts["pairs"], facts["held_out_pairs"], facts["map_kind"]) == (2, 2, "ridge")
+    assert set(facts["held_out"]["0"]["ridge"]) == {"retrieval", "cosine", "explained_variance"}
+    first, second = (Directions.load(tmp_path / name) for name in ("all", "out"))
+    torch.testing.assert_close(first.vectors[1], second.vectors[1], atol=1e-5, rtol=1e-4)
+    assert run(*given, "--output", tmp_path / "few", "--held_out", "2", "--pairs", "3") == 0
+    assert "4 distinct pairs of 4 rows, less 2 held out, fewer than the 3 asked for" in capsys.readouterr().err
+    assert run(*given, "--output", tmp_path / "none", "--held_out", "3") == 2
+    assert "less 3 held out, 1 are left and 2 needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        (["--map_kind", "cubic"], "map_kind"),
         (["--source", "hi"], "no text in column 'hi'; the row has fr, en"),
         (["--source", "en"], "source and pivot are both en"),
         (["--layers", "0", "7"], "layers [0, 7] are not all from 0 to 1"),
