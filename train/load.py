@@ -135,8 +135,8 @@ def check_names(model: str | Path) -> None:
         return
     stored = _shapes(folder / ADAPTER_WEIGHTS)
     _fit_vocabulary(base, stored, folder)
-    built = get_peft_model(base, PeftConfig.from_pretrained(folder), low_cpu_mem_usage=True)
-    _check_adapter_names(folder, built, set(stored))
+    built = get_peft_model(base, _adapter_config(folder), low_cpu_mem_usage=True)
+    _check_adapter_names(folder, built, stored)
 
 
 def load_tokenizer(
@@ -200,22 +200,43 @@ def _load_adapter(folder: Path, kwargs: dict[str, Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # peft only warns of missing weights; they are refused below
         warnings.simplefilter("ignore", FutureWarning)  # peft calls transformers by names that it will drop
-        loaded = PeftModel.from_pretrained(base, folder, config=PeftConfig.from_pretrained(folder))
-    _check_adapter_names(folder, loaded, set(stored))
+        try:
+            loaded = PeftModel.from_pretrained(base, folder, config=_adapter_config(folder))
+        except RuntimeError as error:
+            if "size mismatch" not in str(error):
+                raise
+            where = next(line.strip() for line in str(error).splitlines() if "size mismatch" in line)
+            raise ModelError(
+                f"adapter {folder} does not fit its base and config ({where[:200]}); copy it again"
+            ) from None
+    _check_adapter_names(folder, loaded, stored)
     return loaded
 
 
-def _check_adapter_names(folder: Path, model: Any, stored: set[str]) -> None:
-    expected = set(get_peft_model_state_dict(model, save_embedding_layers=False))
-    if missing := sorted(expected - stored):
+def _adapter_config(folder: Path) -> PeftConfig:
+    try:
+        return PeftConfig.from_pretrained(folder)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(f"{folder / ADAPTER_CONFIG} is no adapter's ({_first_line(error)}); copy it again") from None
+
+
+def _check_adapter_names(folder: Path, model: Any, stored: dict[str, list[int]]) -> None:
+    expected = get_peft_model_state_dict(model, save_embedding_layers=False)
+    if missing := sorted(expected.keys() - stored.keys()):
         raise ModelError(
             f"adapter {folder} lacks {len(missing)} of {len(expected)} weights ({missing[0]}), so it would judge as "
             "its base does; take it from a finished training"
         )
-    if stray := sorted(name for name in stored - expected if "lora_" in name):
+    if stray := sorted(name for name in stored.keys() - expected.keys() if "lora_" in name):
         raise ModelError(
             f"adapter {folder} holds {len(stray)} weights that its base has no place for ({stray[0]}); "
             "use the base that it was trained on"
+        )
+    if misshapen := sorted(name for name, weight in expected.items() if list(weight.shape) != stored[name]):
+        name = misshapen[0]
+        raise ModelError(
+            f"adapter {folder} holds {name} in shape {stored[name]}, its config and base build {list(expected[name].shape)}; "
+            "copy it again from a finished training"
         )
 
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from core.errors import ConfigError, ModelError
 from tests import pico
-from train.load import check_model, load_model, load_tokenizer
+from train.load import check_model, check_names, load_model, load_tokenizer
 
 IDS = torch.tensor([[1, 5, 40, 41, 6]])
 
@@ -117,6 +117,20 @@ def test_a_folder_that_cannot_be_used_is_named_before_it_loads(base: Path, adapt
     (adapter / "adapter_model.safetensors").unlink()
     with pytest.raises(ModelError, match=r"has no adapter_model.safetensors"):
         check_model(adapter)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"r": 3}, "in shape|size mismatch"), ({"peft_type": "NO_LORA"}, "adapter_config.json is no adapter's")],
+)
+def test_an_adapter_whose_config_is_anothers_is_one_line(
+    changed: dict[str, object], message: str, adapter: Path
+) -> None:
+    path = adapter / "adapter_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changed), encoding="utf-8")
+    for look in (check_names, load_model):
+        with pytest.raises(ModelError, match=message):
+            look(adapter)
 
 
 def test_an_adapter_that_names_no_base_is_refused(adapter: Path) -> None:
