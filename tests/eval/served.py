@@ -43,7 +43,7 @@ def _served(command: Sequence[str], log: Path, env: Mapping[str, str]) -> Iterat
     with open(log, "w") as said:
         server = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", str(port)],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **env},
+            env={**os.environ, "OMP_NUM_THREADS": str(os.cpu_count() or 1), "HF_HUB_OFFLINE": "1", **env},
             stdout=said,
             stderr=subprocess.STDOUT,
         )
