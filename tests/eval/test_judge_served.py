@@ -57,7 +57,14 @@ def test_transformers_serve_gives_the_same_verdicts(folder: Path) -> None:
     with transformers_serve(folder / "judge", folder / "transformers.log") as base_url:
         judge(folder, "transformers", base_url=base_url, top_logprobs=0)
     served, here = predictions(folder, "transformers"), predictions(folder, "in-process")
-    same = {"id", "score", "failure", "feedback", "shortened", "prompt_tokens"}  # what follows a verdict may part by rounding
+    same = {
+        "id",
+        "score",
+        "failure",
+        "feedback",
+        "shortened",
+        "prompt_tokens",
+    }  # what follows a verdict may part by rounding
     assert [row.model_dump(include=same) for row in served] == [row.model_dump(include=same) for row in here]
 
 
