@@ -16,7 +16,7 @@ _HEADER_SIZE = 8
 _START = r"(?<![\w./:<>~-])"
 _ROOTS = "home|root|Users|mnt|media|scratch|work|workspace|tmp|var|opt|data|nfs|lustre|gpfs|projects|proj"
 _PATH = (
-    rf"{_START}/(?:{_ROOTS})/[\w.-]+|{_START}/\w[\w.-]*(?:/[\w.-]+)+"  # /home/x; any other folder with a path in it
+    rf"{_START}/(?:{_ROOTS})/[\w.-]+|{_START}/\w[\w.-]*(?:/[\w.-]+)+"  # a folder of users or data; any other with a path in it
     r"|\bfile://\S+|(?<![\w~])~\w*/[\w.]|\b[A-Za-z]:[\\/]+(?:Users|Documents)\b"
 )
 _EVERYWHERE = ("root", "user")  # accounts that name nobody, and words of any text

@@ -10,6 +10,7 @@ os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 import pytest
 
+from tests.browser import Browser, chromium
 from tests.hub_server import HubServer
 
 REPO = Path(__file__).resolve().parent.parent
@@ -49,3 +50,14 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
         monkeypatch.setattr(huggingface_hub.utils._http.time, "sleep", lambda _: None)
         yield server
         huggingface_hub.utils.close_session()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A page in a real Chromium."""
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium: neither chromium nor google-chrome is on the path")
+    folder = tmp_path_factory.mktemp("browser")
+    with Browser(program, folder / "profile", folder) as opened:
+        yield opened

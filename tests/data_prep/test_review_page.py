@@ -2,13 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from data_prep.review_sheets.cells import guard
-from tests.data_prep.browser import Browser, chromium
+from tests.browser import Browser
 from tests.data_prep.review_for_tests import draw, jsonl, lines_of, review, translated
 from tests.data_prep.test_review_cells import TEXTS
 
@@ -38,16 +37,6 @@ def test_texts_reviewers_and_instructions_are_escaped(tmp_path: Path) -> None:
     assert page.count("</script") == 2
     assert "<img" not in page
     assert page.count("{{ 7*7 }}") == 2 * 6 + 1
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = chromium()
-    if program is None:
-        pytest.skip("no Chromium: neither chromium nor google-chrome is on the path")
-    folder = tmp_path_factory.mktemp("browser")
-    with Browser(program, folder / "profile", folder) as opened:
-        yield opened
 
 
 def text(browser: Browser, selector: str) -> str:

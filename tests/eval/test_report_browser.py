@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from eval.agree import main as agree
 from eval.paper_tables import PaperTablesConfig
 from eval.paper_tables import main as paper_tables
 from eval.report import ReportConfig, main
+from tests.browser import Browser
 from tests.conftest import REPO
-from tests.data_prep.browser import Browser, chromium
 from tests.eval.report_for_tests import prediction, record
 
 pytestmark = pytest.mark.slow
@@ -24,16 +23,6 @@ HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=\"do
 URDU = "یہ اردو میں لکھا ہوا ایک عام جملہ ہے"
 # The lowest contrast of text in a cell, by WCAG 2: 4.5 to 1.
 LEGIBLE = 4.5
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = chromium()
-    if program is None:
-        pytest.skip("no Chromium: neither chromium nor google-chrome is on the path")
-    folder = tmp_path_factory.mktemp("browser")
-    with Browser(program, folder / "profile", folder) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
