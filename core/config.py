@@ -67,6 +67,10 @@ def exit_status(command: Callable[[], None]) -> int:
     except BrokenPipeError:
         return 0
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            if speaks:
+                print(f"error: {error.filename}: {error.strerror}; give a shorter name", file=sys.stderr)
+            return 2
         if error.errno not in DISK_FULL:
             raise
         where = f" {error.filename}" if error.filename else ""

@@ -50,8 +50,8 @@ class Run:
 
     Raises RunFolderError where the folder exists (``if_exists`` fail), holds another run (resume) or is being written by
     another process; AlreadyDone where it holds this run, finished. ``resumed`` says that an unfinished folder of the same
-    run was there. With ``writes`` False
-    (every process but the main one; see train.launch) nothing on disk is looked at or changed.
+    run was there; so is one that differs only in a smaller number of the field ``grows``, finished or not. With ``writes``
+    False (every process but the main one; see train.launch) nothing on disk is looked at or changed.
     """
 
     def __init__(
@@ -63,8 +63,9 @@ class Run:
         if_exists: IfExists = "fail",
         seed: int | None = None,
         writes: bool = True,
+        grows: str | None = None,
     ) -> None:
-        self.path = Path(output)
+        self.path, self._grows = Path(output), grows
         values = config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config)
         self.inputs = [Path(path) for path in inputs]
         times = {"status": "running", "started": _now(), "ended": None}
@@ -147,8 +148,9 @@ class Run:
         if if_exists == "overwrite":
             self._check_replaceable(old)
             return False
-        self._check_same(old)
-        if old.get("status") == "done":
+        grown = self._grown(old)
+        self._check_same(grown)
+        if old.get("status") == "done" and grown is old:
             raise AlreadyDone(f"{self.path}: finished before, nothing left to do")
         return True
 
@@ -162,6 +164,12 @@ class Run:
         for path in self.inputs:
             if path.resolve() == output or output in path.resolve().parents:
                 raise RunFolderError(f"output {self.path} holds the input {path}; name another folder")
+
+    def _grown(self, old: dict[str, Any]) -> dict[str, Any]:
+        """The old manifest, with this run's number of what it may do more of."""
+        before, now = ((one.get("config") or {}).get(self._grows) for one in (old, self.manifest))
+        more = isinstance(before, int) and isinstance(now, int) and before < now
+        return {**old, "config": {**old["config"], self._grows: now}} if more else old
 
     def _check_same(self, old: dict[str, Any]) -> None:
         other = difference(old, self.manifest)

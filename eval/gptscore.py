@@ -1,125 +1,130 @@
 """GPTScore: how likely a language model finds a summary after its document (Fu et al. 2023, arXiv 2302.04166).
 
-The score is the mean log-probability of the summary's tokens. Steering acts from the last prompt token, which predicts
-the first summary token, to the last summary token but one. All before it is the same for every strength, so it is read
-once and its KV cache shared, which is exact.
+The score is the mean log-probability of the summary's tokens, or, with a reference, of one after the other. Steering acts
+from the last prompt token, which predicts the first scored token, to the last scored token but one.
 """
 
-import copy
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
 
-from core.errors import ConfigError
 from core.jsonl import finite
-from core.length import count_tokens, shorten
-from eval.steering.directions import Directions
-from eval.steering.hooks import Method, Scale, steer
-from eval.steering.layers import backbone
+from core.records import SummaryRecord
+from eval.metric import EMPTY, NO_REFERENCE, TOO_LONG, Scores
+from eval.prefix import Prefix, check_cache, over_strengths, row
+from eval.prompt_tokens import fit_text, longest_input, opening_ids, text_ids
+from eval.steering.sweep import Sweep
 
-PROMPT = "{document}\n\nTL;DR:\n"
-# A document that would have to be shorter than this is not shortened; its summary is unscored.
-SHORTEST_DOCUMENT = 64
-EMPTY, TOO_LONG, NOT_FINITE = "empty summary", "too long", "score not finite"
+NAME = "gptscore"
+Given = Literal["document", "reference", "summary", "both"]
+# What stands before the scored text; what is given takes the place of {text}.
+DOCUMENT_PROMPT = "{text}\n\nTL;DR:\n"
+REFERENCE_PROMPT = "{text}\n\nIn other words:\n"
+CACHED = 2**18  # logits
 
 
 class Prompted(NamedTuple):
-    """Token ids of the prompt and of the summary that is scored after it; ``shortened`` where the document was cut."""
+    """Token ids of a prompt and of the text that is scored after it; ``shortened`` where what is given was cut."""
 
     prompt: list[int]
-    summary: list[int]
+    target: list[int]
     shortened: bool
 
 
+class PreparedSummary(NamedTuple):
+    """One prompt, or one each way between summary and reference."""
+
+    parts: tuple[Prompted, ...]
+
+    @property
+    def shortened(self) -> bool:
+        """Whether a document, reference or summary was cut to fit, visibly."""
+        return any(part.shortened for part in self.parts)
+
+
 class GPTScore:
-    """A causal language model as a metric of summaries. ``max_length`` bounds prompt and summary together, in tokens."""
+    """A causal language model as a metric of summaries, scored one at a time, ``strengths_at_once`` strengths a pass.
 
-    def __init__(self, model: Any, tokenizer: Any, max_length: int = 4096, batch_size: int = 8) -> None:
-        self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
-        longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        self.max_length = min(max_length, longest or max_length)
+    ``max_length`` bounds prompt and scored text together, in tokens. ``given``: the summary is scored after the document
+    (the paper's) or after its reference; or the reference after the summary; ``both`` is the mean of the last two.
+    """
 
-    def prompted(self, document: str, summary: str) -> Prompted | str:
-        """The tokens to score, or the reason why the summary is missing or does not fit.
+    names: tuple[str, ...] = (NAME,)
+    batch_size = 1
 
-        Prompt and summary are tokenized apart, so that no token spans their boundary.
-        """
-        target = self._ids(summary.strip())
-        if not target:
+    def __init__(
+        self, model: Any, tokenizer: Any, max_length: int = 4096, batch_size: int = 8, given: Given = "document"
+    ) -> None:
+        self.model, self.tokenizer, self.strengths_at_once, self.given = model, tokenizer, batch_size, given
+        check_cache(model)
+        self.max_length = longest_input(model, max_length)
+
+    def key(self, record: SummaryRecord) -> tuple[str, ...]:
+        """Language, summary and what it is scored with."""
+        other = record.document if self.given == "document" else record.reference or ""
+        return record.language, record.summary, other
+
+    def prepare(self, record: SummaryRecord) -> PreparedSummary | str:
+        """The tokens to score, or the reason why the summary has no score."""
+        summary, reference = record.summary.strip(), (record.reference or "").strip()
+        if not summary:
             return EMPTY
-        room = self.max_length - len(target)
-        prompt = self._prompt(document)
-        keep = length = count_tokens(document, self.tokenizer)
-        # Tokens may merge unluckily at the cut: the next try is then one shorter.
-        while len(prompt) > room and keep > SHORTEST_DOCUMENT:
-            keep = max(SHORTEST_DOCUMENT, min(keep - 1, keep - (len(prompt) - room)))
-            prompt = self._prompt(shorten(document, keep, self.tokenizer))
-        return Prompted(prompt, target, keep < length) if len(prompt) <= room else TOO_LONG
+        if self.given != "document" and not reference:
+            return NO_REFERENCE
+        pairs = {
+            "document": [(DOCUMENT_PROMPT, record.document, summary)],
+            "reference": [(REFERENCE_PROMPT, reference, summary)],
+            "summary": [(REFERENCE_PROMPT, summary, reference)],
+        }
+        pairs["both"] = pairs["reference"] + pairs["summary"]
+        parts = [self._prompted(*pair) for pair in pairs[self.given]]
+        found = tuple(part for part in parts if part is not None)
+        return PreparedSummary(found) if len(found) == len(parts) else TOO_LONG
 
-    def scores(
-        self,
-        prompted: Prompted,
-        strengths: Sequence[float] = (0.0,),
-        directions: Directions | None = None,
-        method: Method = "vector",
-        scale: Scale = "relative",
-        allow_other_model: bool = False,
-    ) -> list[float | None]:
-        """The score at each strength; None where it is not finite.
+    def score(self, prepared: Sequence[PreparedSummary], sweeps: Sequence[Sweep]) -> list[list[Scores]]:
+        """The scores of each summary under each sweep, by name; None where one is not finite.
 
-        Strength 0 is a pass of its own without hooks, so that it is the same to the bit whatever stands beside it.
-        Raises ConfigError for another strength without directions, and as `steer` does.
+        Raises ConfigError and others as `eval.prefix.over_strengths` does.
         """
-        if directions is None and any(strengths):
-            raise ConfigError(f"strengths {list(strengths)} need directions; give some, or strength 0 alone")
         with torch.inference_mode():
-            cache = DynamicCache(config=self.model.config)
-            backbone(self.model)(input_ids=self._row(prompted.prompt[:-1]), cache=cache, use_cache=True)
-            found: dict[float, float | None] = {}
-            for group in _groups(strengths, self.batch_size):
-                steered: Any = nullcontext()
-                if directions is not None and group != [0.0]:
-                    steered = steer(self.model, directions, group, method, "all", scale, allow_other_model)
-                with steered:
-                    values = self._after_prefix(prompted, cache, len(group))
-                found |= dict(zip(group, map(finite, values), strict=True))
-        return [found[strength] for strength in strengths]
+            return [[{NAME: scores} for scores in self._scores(one, sweeps)] for one in prepared]
 
-    def _after_prefix(self, prompted: Prompted, prefix: DynamicCache, rows: int) -> list[float]:
-        """Mean log-probability of the summary in each of ``rows`` copies of one pass over the last prompt token and it."""
-        cache = copy.deepcopy(prefix)
-        cache.batch_repeat_interleave(rows)
-        ids = self._row([prompted.prompt[-1], *prompted.summary[:-1]]).expand(rows, -1)
-        logits = self.model(input_ids=ids, cache=cache, use_cache=True).logits
-        return [_mean_log_probability(row, prompted.summary) for row in logits]
+    def _scores(self, prepared: PreparedSummary, sweeps: Sequence[Sweep]) -> list[list[float | None]]:
+        by_part = [self._part(part, sweeps) for part in prepared.parts]
+        return [
+            [finite(math.fsum(ways) / len(ways)) for ways in zip(*sweep, strict=True)]
+            for sweep in zip(*by_part, strict=True)
+        ]
 
-    def _prompt(self, document: str) -> list[int]:
-        special = self.tokenizer("")["input_ids"]
-        bos = [self.tokenizer.bos_token_id] if self.tokenizer.bos_token_id in special else []
-        return bos + self._ids(PROMPT.format(document=document))
+    def _part(self, part: Prompted, sweeps: Sequence[Sweep]) -> list[list[float]]:
+        """Mean log-probability of the target at each strength of each sweep."""
+        prefix = Prefix(self.model, part.prompt[:-1])
+        ids = row(self.model, [part.prompt[-1], *part.target[:-1]])
 
-    def _ids(self, text: str) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        def after_prefix(rows: int) -> list[float]:
+            logits = self.model(input_ids=ids.expand(rows, -1), cache=prefix.rows(rows), use_cache=True).logits
+            return [mean_log_probability(one, part.target) for one in logits]
 
-    def _row(self, ids: list[int]) -> Tensor:
-        return torch.tensor([ids], device=next(self.model.parameters()).device)
+        steered = (len(part.prompt) - 1, None)
+        return [over_strengths(self.model, sweep, self.strengths_at_once, after_prefix, steered) for sweep in sweeps]
+
+    def _prompted(self, prompt: str, text: str, target: str) -> Prompted | None:
+        """None where it does not fit. Prompt and target are tokenized apart, so that no token spans their boundary."""
+        opening, target_ids = opening_ids(self.tokenizer), text_ids(target, self.tokenizer)
+        room = self.max_length - len(opening) - len(target_ids)
+        fitted = fit_text(text, room, self.tokenizer, lambda given: text_ids(prompt.format(text=given), self.tokenizer))
+        return None if fitted is None else Prompted(opening + fitted.ids, target_ids, fitted.shortened)
 
 
-def _groups(strengths: Sequence[float], size: int) -> Iterator[list[float]]:
-    if 0.0 in strengths:
-        yield [0.0]
-    steered = [strength for strength in dict.fromkeys(strengths) if strength != 0]
-    for start in range(0, len(steered), size):
-        yield steered[start : start + size]
-
-
-def _mean_log_probability(logits: Tensor, target: list[int]) -> float:
+def mean_log_probability(logits: Tensor, target: Sequence[int]) -> float:
     """Mean log-probability of T target tokens under logits [T, V]."""
-    # A position at a time: the whole, over a vocabulary of 262k, falls out of the processor's cache and takes three times as long.
-    positions = (row.float() for row in logits)
-    found = [row[token] - row.logsumexp(0) for row, token in zip(positions, target, strict=True)]
-    return float(torch.stack(found).mean())
+    length, vocabulary = logits.shape
+    # Some positions at a time: all of them, over a vocabulary of 262k, fall out of a CPU's cache and take three times as long.
+    at_once = max(1, CACHED // vocabulary) if logits.device.type == "cpu" else length
+    blocks = logits.split(at_once)
+    normalisers = torch.cat([block.float().logsumexp(1) for block in blocks])
+    found = logits[torch.arange(length), torch.as_tensor(target)].float() - normalisers
+    return float(found.mean())

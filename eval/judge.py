@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,13 @@ from eval.backends.openai import OpenAIBackend
 from eval.backends.transformers import TransformersBackend
 from eval.grading import GradedVerdict, Judge, default_name, fit_records, prompt_spec
 from eval.judge_options import JudgeConfig
-from eval.prediction_files import FILE, PredictionFiles
-from train.launch import on_main, open_run
+from eval.row_files import RowFiles
+from train.launch import LONGEST_WAIT, on_main, open_run
 from train.load import check_model, load_model, load_tokenizer
 
 __all__ = ["GradedVerdict", "Judge", "JudgeConfig", "main"]
 
-# Processes finish at different times; the default of ten minutes is shorter than the spread of a long run.
-LONGEST_WAIT = timedelta(days=7)
+FILE = "predictions.jsonl"
 
 
 def main(config: JudgeConfig) -> None:
@@ -59,7 +57,7 @@ def main(config: JudgeConfig) -> None:
     if tokenizer is None:
         say("no tokenizer of the judge is at hand (--tokenizer): nothing is shortened, the server's own limit decides")
     with open_run(config.output, "eval.judge", config.identity(), inputs(config), config.if_exists, config.seed) as run:
-        files = PredictionFiles(config.output, state.process_index)
+        files = RowFiles(config.output / FILE, Prediction, process=state.process_index)
         done = on_main(lambda: set(files.read()))
         if any(one.record.id not in done for one in fitted):
             judge = load_judge(config, tokenizer, spec, state)
@@ -82,10 +80,14 @@ def check_judge(config: JudgeConfig, state: PartialState) -> None:
         raise ConfigError("a server is asked by one process (--concurrency many at once); run python -m eval.judge")
     else:
         Server(config.server())  # its address and key
+        if given := [name for name in ("batch_size", "token_budget") if name in config.model_fields_set]:
+            say(
+                f"{', '.join(given)}: not used, for a server makes its own batches of the --concurrency requests in flight"
+            )
 
 
 def judge_left(
-    judge: Judge, fitted: Sequence[Fitted], done: Collection[str], files: PredictionFiles, state: PartialState
+    judge: Judge, fitted: Sequence[Fitted], done: Collection[Any], files: RowFiles[Prediction], state: PartialState
 ) -> None:
     """Write the predictions of this process's share that are not there yet, each as it comes."""
     # Batches are dealt out whole: their make-up, on which rounding hangs, is that of one process.

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,7 +68,7 @@ def read_order(argument: str) -> Order:
     if not (name and mark and path):
         raise ConfigError(f"orders: {argument!r} is not NAME=FILE; write e.g. recon=runs/agree/recon/metrics.json")
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        values = json.loads(Path(path).read_text(encoding="utf-8-sig"), object_pairs_hook=partial(_once, path))
     except OSError as error:
         raise DataError(f"orders: {path} cannot be read ({error.strerror}); name an existing file") from None
     except (ValueError, RecursionError) as error:
@@ -78,6 +79,16 @@ def read_order(argument: str) -> Order:
         raise DataError(
             f"orders: {path} is neither metrics.json of eval.agree nor an object of judge: number; name one of these"
         ) from None
+
+
+def _once(path: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, of which Python would keep the last of two values of one name."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"orders: {path} names {twice} twice; keep one of them")
+    return values
 
 
 def judge_orders(orders: Sequence[Order]) -> list[dict[str, Any]]:

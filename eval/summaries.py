@@ -1,159 +1,210 @@
-"""Score summaries with a frozen language model, steered toward a pivot language and not, and compare with human scores.
+"""Score summaries with a frozen model, steered toward a pivot language and not, and compare with human scores.
 
 Run as:
     python -m eval.summaries --metric gptscore --model_name_or_path MODEL --input summaries.jsonl \
-        --directions runs/hi-en runs/fr-en --method vector --strengths -0.2 -0.1 0 0.1 0.2 --output runs/summaries
+        --directions runs/hi-en runs/fr-en --method vector --strengths -0.2 -0.1 0 0.1 0.2 --null_draws 20 --output runs/summaries
+    python -m eval.summaries --metric comet --model_name_or_path Unbabel/wmt22-comet-da --input mine.csv --output runs/scored
+    accelerate launch -m eval.summaries --config configs/eval/summaries.yaml ...   (summaries over processes)
 
 Each folder of directions steers the rows of its source language; rows of other languages are scored unsteered. Writes
-scores.jsonl, one row for each summary and strength, and metrics.json. A run that was stopped goes on with --if_exists resume.
+scores.jsonl, one row for each summary and point of the grid (scores.csv too where the input is a table), metrics.json and
+table.md. Summaries without human scores are scored like the others. With --dev, each language's strength is chosen on other
+summaries that have them. A run that was stopped goes on with --if_exists resume.
 """
 
-import sys
+import csv
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any
 
-from pydantic import Field, model_validator
+import torch
+from accelerate import PartialState
 
-from core.config import CommandConfig, IfExists, run_command
+from core.config import run_command
 from core.errors import ConfigError, DataError
-from core.jsonl import write_json
+from core.jsonl import atomic, write_json
 from core.progress import say
-from core.records import SummaryRecord, read_rows
-from core.run import Run, shown_path
+from core.records import ScoreRow, SummaryRecord, check_unique, read_rows
+from core.run import shown_path
+from data_prep.formats.columns import summary_columns
+from data_prep.options import SummariesConfig as TableConfig
+from eval.comet import Comet
+from eval.comet.checkpoint import check_comet, is_comet
+from eval.comet.directions import check_directions
+from eval.comet.metric import CometMetric
+from eval.direct import Direct
 from eval.gptscore import GPTScore
+from eval.metric import Metric
+from eval.row_files import RowFiles
 from eval.steering.directions import Directions
-from eval.steering.hooks import Method, Scale, check_steerable
-from eval.summary_metrics import cells
-from eval.summary_scores import Setting, score_summaries
-from eval.summary_table import table
+from eval.steering.held_out import held_out_moves
+from eval.summary_metrics import cells, summary_metrics
+from eval.summary_options import SummariesConfig, listed
+from eval.summary_scores import Scored, gather, row_key, score_summaries
+from eval.summary_sweeps import Cell, Chosen, Sweeps, read_directions
+from eval.summary_table import markdown, table
+from train.launch import LONGEST_WAIT, on_main, open_run
 from train.load import check_model, load_model, load_tokenizer
 
 __all__ = ["SummariesConfig", "main"]
 
-SCORES_FILE, METRICS_FILE = "scores.jsonl", "metrics.json"
-# Symmetric, log-spaced to ±.3 for a vector on the relative scale; a raw vector has no scale that suits every model.
-DEFAULT_STRENGTHS = {
-    ("vector", "relative"): (-0.3, -0.1, -0.03, 0.0, 0.03, 0.1, 0.3),
-    ("map", None): (0.0, 0.25, 0.5, 0.75, 1.0),
-}
-
-
-class SummariesConfig(CommandConfig):
-    """Fields of eval.summaries."""
-
-    metric: Literal["gptscore"] = Field("gptscore", description="how a summary is scored")
-    model_name_or_path: str = Field(description="model folder, adapter folder or Hub id")
-    input: Path = Field(description="summaries.jsonl")
-    output: Path = Field(description="run folder to make")
-    if_exists: IfExists = Field("fail", description="what to do with an output folder that exists")
-    language: list[str] | str | None = Field(None, description="score the summaries of these languages only")
-    dimension: list[str] | str | None = Field(None, description="score the summaries on these dimensions only")
-    directions: list[Path] = Field([], description="folders of eval.directions, one a source language")
-    method: Method = Field("vector", description="how to steer")
-    scale: Scale = Field("relative", description="unit of a vector's strength")
-    strengths: list[float] | None = Field(
-        None, min_length=1, description="0 is added; null: ±.3, ±.1, ±.03 relative, or 0, .25, .5, .75, 1 for a map"
-    )
-    allow_other_model: bool = Field(False, description="steer with directions of another model, e.g. a judge's base")
-    max_length: int = Field(4096, ge=128, description="tokens of document and summary; longer documents are shortened")
-    batch_size: int = Field(8, ge=1, description="strengths scored at once")
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
-        "auto", description="auto: as the weights are stored"
-    )
-    device: str | None = Field(None, description="null: the GPU where there is one")
-    resamples: int = Field(10_000, ge=0, description="bootstrap resamples of documents behind each interval")
-    seed: int = Field(42, description="of the bootstrap")
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.strengths is not None and not self.directions:
-            raise ConfigError("strengths need directions; name folders of eval.directions or leave strengths out")
-        self.grid()
-        return self
-
-    def grid(self) -> list[float]:
-        """The strengths to score at, rising, 0 among them. Raises ConfigError for one that the method does not take."""
-        scale = self.scale if self.method == "vector" else None
-        chosen = self.strengths or DEFAULT_STRENGTHS.get((self.method, scale))
-        if chosen is None:
-            raise ConfigError("scale raw has no default strengths; give strengths")
-        low, high = (0.0, 1.0) if self.method == "map" else (-sys.float_info.max, sys.float_info.max)
-        if not all(low <= strength <= high for strength in chosen):
-            raise ConfigError(f"strengths of a {self.method} go from {low:g} to {high:g}; correct strengths")
-        return sorted({0.0, *chosen})
+SCORES_FILE, DEV_SCORES_FILE, METRICS_FILE = "scores.jsonl", "dev_scores.jsonl", "metrics.json"
+TABLES = (".csv", ".tsv")
 
 
 def main(config: SummariesConfig) -> None:
-    """Score every summary at every strength, and write how the scores go with the human ones."""
-    records = read_summaries(config)
-    by_language = read_directions(config.directions)
-    settings = {record.language: setting(config, by_language.get(record.language)) for record in records}
-    model_name = config.model_name_or_path
-    check_model(model_name)
-    folders = [Path(model_name)] if Path(model_name).is_dir() else []
-    inputs = [config.input, *config.directions, *folders]
-    with Run(config.output, "eval.summaries", config, inputs, config.if_exists, config.seed) as run:
-        model = load_model(model_name, config.dtype, config.device or "auto")
-        tokenizer = load_tokenizer(model_name, needs_chat_template=False)
-        for directions in by_language.values():
-            directions.check(model, config.allow_other_model)
-        metric = GPTScore(model, tokenizer, config.max_length, config.batch_size)
-        scored = score_summaries(records, settings, metric, shown_path(model_name), run.path / SCORES_FILE)
-        notes = [*unsteered_notes(settings, by_language), *scored.notes()]
-        metrics = {"cells": cells(records, scored.rows, config.resamples, config.seed), "notes": notes}
-        write_json(metrics, run.path / METRICS_FILE)
-        run.note(counts=scored.counts)
-    for line in table(metrics):
-        say(line)
+    """Score every summary under every sweep, and write how the scores go with the human ones."""
+    state = PartialState(cpu=not torch.accelerator.is_available(), timeout=LONGEST_WAIT)
+    records = read_summaries(config, config.input)
+    dev = read_summaries(config, config.dev) if config.dev else []
+    folders = read_directions(config.directions)
+    sweeps = Sweeps(config, folders)
+    check_metric(config)
+    with open_run(config.output, "eval.summaries", config, inputs(config), config.if_exists, config.seed) as run:
+        metric, check = load_metric(config, state)
+        for _, directions in folders.values():
+            check(directions)
+
+        def scored(some: Sequence[SummaryRecord], name: str) -> Scored:
+            files = RowFiles(config.output / name, ScoreRow, row_key, state.process_index)
+            model = shown_path(config.model_name_or_path)
+            score_summaries(some, sweeps.of, metric, model, files, state.process_index, state.num_processes)
+            state.wait_for_everyone()
+            return on_main(lambda: gather(some, metric, files))
+
+        chosen: list[dict[str, Any]] = []
+        if dev:
+            chosen = choose(config, dev, scored(dev, DEV_SCORES_FILE), sweeps)
+        found = scored(records, SCORES_FILE)
+        notes = [*unsteered_notes(records, list(folders)), *found.notes()]
+        on_main(lambda: write(config, records, found, chosen, {d: p for d, (p, _) in folders.items()}, notes))
+        run.note(counts=found.counts())
     say(f"{config.output}: {len(records)} summaries scored")
 
 
-def read_summaries(config: SummariesConfig) -> list[SummaryRecord]:
+def read_summaries(config: SummariesConfig, path: Path) -> list[SummaryRecord]:
     """The summaries asked for. Raises DataError where a language or dimension asked for has none."""
-    records = read_rows(config.input, SummaryRecord)
+    if path.suffix.lower() in TABLES:
+        records = list(summary_columns(TableConfig(input=str(path), format="columns", output=path)))
+        check_unique([record.id for record in records], path)
+    else:
+        records = read_rows(path, SummaryRecord)
     for field in ("language", "dimension"):
         asked: list[str] | str | None = getattr(config, field)
         if asked is None:
             continue
-        wanted = [asked] if isinstance(asked, str) else asked
         there = {getattr(record, field) for record in records}
-        if missing := [value for value in wanted if value not in there]:
-            raise DataError(f"{config.input} has no {field} {missing[0]!r}; it has {', '.join(sorted(there))}")
-        records = [record for record in records if getattr(record, field) in wanted]
+        if missing := [value for value in listed(asked) if value not in there]:
+            raise DataError(f"{path} has no {field} {missing[0]!r}; it has {', '.join(sorted(there))}")
+        records = [record for record in records if getattr(record, field) in listed(asked)]
     if not records:
-        raise DataError(f"{config.input} has no summary of these languages on these dimensions; ask for others")
-    return records
+        raise DataError(f"{path} has no summary of these languages on these dimensions; ask for others")
+    return records if config.max_per_cell is None else sample(records, config.max_per_cell, config.seed)
 
 
-def read_directions(folders: list[Path]) -> dict[str, Directions]:
-    """Directions by source language. Raises DataError where it is not known, ConfigError where two folders share it."""
-    by_language: dict[str, Directions] = {}
-    for folder in folders:
-        directions = Directions.load(folder)
-        source = directions.facts.source
-        if source is None:
-            raise DataError(f"{folder} does not say its source language; write it as source into directions.json")
-        if source in by_language:
-            raise ConfigError(f"two folders of directions are for {source}; name one for each language")
-        by_language[source] = directions
-    return by_language
+def sample(records: Sequence[SummaryRecord], size: int, seed: int) -> list[SummaryRecord]:
+    """At most ``size`` summaries of each language and dimension, those of the documents that a shuffle by seed puts first.
+
+    The shuffle is one of all document ids, so that dimensions that share documents keep the same ones.
+    """
+    documents = sorted({record.document_id for record in records})
+    random.Random(seed).shuffle(documents)
+    place = {document: number for number, document in enumerate(documents)}
+    cells: dict[Cell, list[SummaryRecord]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: (place[record.document_id], record.id)):
+        cells[record.language, record.dimension].append(record)
+    kept = {record.id for members in cells.values() for record in members[:size]}
+    return [record for record in records if record.id in kept]
 
 
-def setting(config: SummariesConfig, directions: Directions | None) -> Setting:
-    """How the summaries of a language are scored: at all strengths, or unsteered where it has no directions."""
-    if directions is None:
-        return Setting(None, None, None, [0.0], False)
-    scale = config.scale if config.method == "vector" else None
-    check_steerable(directions, config.method, config.scale)
-    return Setting(directions, config.method, scale, config.grid(), config.allow_other_model)
+def inputs(config: SummariesConfig) -> list[Path]:
+    """The files and folders that decide the scores; a model from the Hub is named in the config alone."""
+    model = Path(config.model_name_or_path)
+    dev = [config.dev] if config.dev else []
+    return [config.input, *dev, *config.directions, *([model] if model.is_dir() else [])]
 
 
-def unsteered_notes(settings: dict[str, Setting], by_language: dict[str, Directions]) -> list[str]:
+def check_metric(config: SummariesConfig) -> None:
+    """Raises a UserError for what can be known to be wrong with the model before anything is scored."""
+    if config.metric == "comet":
+        check_comet(config.model_name_or_path)
+    elif is_comet(config.model_name_or_path):
+        raise ConfigError(f"{config.model_name_or_path} is a COMET checkpoint; score with metric: comet")
+    else:
+        check_model(config.model_name_or_path)
+
+
+def load_metric(config: SummariesConfig, state: PartialState) -> tuple[Metric, Callable[[Directions], None]]:
+    """The metric, and what raises ModelError for directions that do not belong to its model."""
+    name, device, other = config.model_name_or_path, config.device or str(state.device), config.allow_other_model
+    if config.metric == "comet":
+        comet = Comet.from_pretrained(name, device, config.batch_size)
+        metric: Metric = CometMetric(comet, config.comet_steer, config.batch_size)
+        return metric, lambda directions: check_directions(comet, directions, other)
+    model, tokenizer = load_model(name, config.dtype, device), load_tokenizer(name, needs_chat_template=False)
+    shared = (model, tokenizer, config.max_length, config.batch_size)
+    if config.metric == "gptscore":
+        metric = GPTScore(*shared, config.given)
+    else:
+        metric = Direct(*shared, config.prompt_language, config.positions)
+    return metric, lambda directions: directions.check(model, other)
+
+
+def choose(
+    config: SummariesConfig, dev: Sequence[SummaryRecord], scored: Scored, sweeps: Sweeps
+) -> list[dict[str, Any]]:
+    """Fix each cell's point at the best on the development set, whose cells are returned.
+
+    Raises DataError where the development set lacks a cell's human scores.
+    """
+    found = on_main(lambda: cells(dev, scored.rows, config.resamples, config.seed))
+    points: dict[Cell, Chosen | None] = {}
+    for cell in found:
+        key = (cell["language"], cell["dimension"])
+        best = cell["selection"]["oracle"]
+        if key in points or cell["method"] is None:
+            continue
+        if "reason" in best:
+            raise DataError(f"{config.dev}: {' '.join(key)} chooses no strength ({best['reason']}); give other rows")
+        layers, strength = best["chosen"][0]["layers"], best["chosen"][0]["strength"]
+        points[key] = Chosen(layers, strength) if strength else None
+    sweeps.choose(points)
+    return list(found)
+
+
+def unsteered_notes(records: Sequence[SummaryRecord], steered: list[str]) -> list[str]:
     """What is scored unsteered, and which directions steer nothing."""
-    unsteered = [language for language, chosen in settings.items() if chosen.directions is None]
-    notes = [f"{', '.join(unsteered)}: no directions, scored unsteered"] if unsteered and by_language else []
-    unused = [language for language in by_language if language not in settings]
+    languages = list(dict.fromkeys(record.language for record in records))
+    unsteered = [language for language in languages if language not in steered]
+    notes = [f"{', '.join(unsteered)}: no directions, scored unsteered"] if unsteered and steered else []
+    unused = [language for language in steered if language not in languages]
     return notes + ([f"directions for {', '.join(unused)} steer nothing: no such summaries"] if unused else [])
+
+
+def write(
+    config: SummariesConfig,
+    records: Sequence[SummaryRecord],
+    scored: Scored,
+    dev: list[dict[str, Any]],
+    folders: Mapping[str, Path],
+    notes: list[str],
+) -> None:
+    """metrics.json and table.md, printed too; scores.csv where the input is a table."""
+    moves = held_out_moves(folders)
+    metrics = summary_metrics(records, scored.rows, config.resamples, config.seed, moves)
+    metrics |= {"dev": dev, "notes": notes}
+    write_json(metrics, config.output / METRICS_FILE)
+    with atomic(config.output / "table.md") as handle:
+        handle.write(markdown(metrics) + "\n")
+    if config.input.suffix.lower() in TABLES:
+        with atomic(config.output / "scores.csv") as handle:
+            writer = csv.DictWriter(handle, list(ScoreRow.model_fields), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(row.model_dump() for row in scored.rows)
+    for line in table(metrics):
+        say(line)
 
 
 if __name__ == "__main__":

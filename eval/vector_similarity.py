@@ -25,7 +25,7 @@ from eval.markdown_table import markdown_table
 from eval.steering.directions import FACTS_FILE, WEIGHTS_FILE, Directions
 
 # What must be the same for vectors to be comparable.
-SAME = ("pivot", "pooling", "pool_special_tokens", "hidden_size", "layers", "fingerprint")
+SAME = ("pivot", "hook_point", "pooling", "pool_special_tokens", "hidden_size", "layers", "fingerprint")
 
 
 class VectorSimilarityConfig(CommandConfig):

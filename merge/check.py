@@ -20,11 +20,15 @@ def check_inputs(sources: Mapping[str, Source], values: bool = True) -> None:
     that names both.
     """
     check_tensors(sources)
+    built: list[tuple[int, dict[str, tuple[int, ...]]]] = []
     for name, source in sources.items():
+        # Configs are alike by now, so that the first one's model is that of all with the same tensors.
+        layout = source.config.get_text_config().vocab_size, {key: one.shape for key, one in source.headers.items()}
         try:
-            check_weights(source.folder, values)
+            check_weights(source.folder, values, names=layout not in built)
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from None
+        built.append(layout)
 
 
 def check_written(config: MergeConfig, sources: Mapping[str, Source], folder: Path, tokenizer: Any) -> Checked:

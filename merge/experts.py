@@ -22,7 +22,7 @@ from core.config import CommandConfig, IfExists, run_command, validate
 from core.jsonl import atomic, write_json
 from core.progress import Progress, say
 from core.run import Run, shown_path
-from eval.expert_charts import experts_chart, standalone
+from eval.reporting.expert_charts import experts_chart, standalone
 from merge.device import Device
 from merge.preflight import Source, check_alike, check_tensors
 from merge.recipe import BASE, MergeConfig

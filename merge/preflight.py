@@ -15,8 +15,9 @@ from merge.headers import Header, read_headers
 from merge.recipe import BASE, MergeConfig, base_is_second
 from merge.side_files import check_side_files
 from merge.source import local_folder
-from merge.vocabulary import chat_template, check_vocabulary
+from merge.vocabulary import chat_template, check_template, check_vocabulary
 from train.load import base_of, check_model, is_adapter
+from train.unreadable import one_line
 
 # Fields of a config that may differ between models of one architecture: they do not enter the forward pass.
 _FREE = {
@@ -53,10 +54,10 @@ def read_source(name: str, model: str) -> Source:
     folder = local_folder(model)
     check_model(folder)
     weights = local_folder(base_of(folder)) if is_adapter(folder) else folder
-    try:
+    with one_line(f"{name}: the config of {weights} cannot be read", "copy the whole model"):
         config = AutoConfig.from_pretrained(weights)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{name}: the config of {weights} cannot be read ({error}); copy the whole model") from None
+    if not isinstance(config.architectures, list) or len(config.architectures) != 1:  # mergekit goes by it
+        raise ModelError(f"{name}: {weights}/config.json has to name one architecture; copy the whole model")
     headers = read_headers(weights)
     if folder != weights:
         # An adapter may bring embeddings of its own, with more rows than its base has.
@@ -87,6 +88,7 @@ def check_alike(config: MergeConfig, sources: Mapping[str, Source]) -> None:
                 f"expert {expert.name} ({expert.folder}) has no chat template, so it cannot be prompted as a judge; "
                 "copy chat_template.jinja from its training"
             )
+    check_template(sources[config.donor].tokenizer)
     if config.tokenizer_from is None:
         _check_one({expert.name: chat_template(expert.tokenizer) for expert in experts}, "chat templates")
         prompts = {expert.name: load_prompt_spec(expert.folder) for expert in experts}

@@ -20,7 +20,7 @@ import yaml
 
 from core.chat import stop_token_id
 from core.config import run_command
-from core.errors import AlreadyDone, ConfigError, DataError
+from core.errors import AlreadyDone, ConfigError, DataError, RunFolderError
 from core.jsonl import atomic, write_json
 from core.overlap import check_disjoint
 from core.progress import Progress, say, warn
@@ -64,7 +64,9 @@ def main(config: SearchConfig) -> None:
     folders = [folder for source in sources.values() for folder in {source.folder, source.weights}]
     keep_inputs(Path(config.output_dir), folders)
     inputs = [*config.records, *config.train_records, *folders]
-    with Run(config.output_dir, "merge.search", config, inputs, config.if_exists, config.seed) as run:
+    with Run(
+        config.output_dir, "merge.search", config, inputs, config.if_exists, config.seed, grows="evaluations"
+    ) as run:
         remove_leftovers(run.path)
         with TemporaryDirectory(dir=run.path, prefix=_FOLDED) as spare:
             sources = merging.fold_adapters(config, sources, Path(spare))
@@ -232,9 +234,13 @@ def write_recipe(recipe: MergeConfig, path: Path) -> None:
 
 
 def merge_chosen(recipe: MergeConfig, folder: Path) -> None:
-    """The chosen recipe's merge, by merge.run."""
-    with suppress(AlreadyDone):
-        merging.main(recipe.model_copy(update={"output_dir": str(folder), "if_exists": "resume"}))
+    """The chosen recipe's merge, by merge.run; it replaces that of an earlier choice."""
+    recipe = recipe.model_copy(update={"output_dir": str(folder), "if_exists": "resume"})
+    try:
+        with suppress(AlreadyDone):
+            merging.main(recipe)
+    except RunFolderError:
+        merging.main(recipe.model_copy(update={"if_exists": "overwrite"}))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ class SearchConfig(MergeConfig):
     allow_overlap: bool = Field(False, description="allow items that were trained on")
     languages: list[str] | None = Field(None, description="of the objective; null: the experts' names")
     objective: Objective = Field("mean", description="linear kappa: its mean over the languages, or the worst's")
-    evaluations: int = Field(20, ge=1, description="merges judged in all; the first has uniform weights")
+    evaluations: int = Field(
+        20, ge=1, description="merges judged in all; the first has uniform weights; a resumed search may be given more"
+    )
     draws: int = Field(6, ge=0, description="how many of them are drawn at random, before moves from the best")
     densities: list[Density] = Field(
         [0.2, 0.35, 0.5, 0.7, 0.9], description="densities tried where the method takes one; []: the recipe's stands"

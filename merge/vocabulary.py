@@ -1,24 +1,29 @@
 """Tokens and chat templates of models that are to be merged, compared from their files wherever these are equal."""
 
+import filecmp
 import json
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
+from transformers.utils.chat_template_utils import render_jinja_template
 
+from core.chat import THE_DAY
 from core.errors import ModelError
 from merge.side_files import MORE_TEMPLATES, TOKENIZER_FILES
+from train.load import load_tokenizer
+from train.unreadable import one_line
 
 _TEMPLATE = "chat_template.jinja"
+_SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token")
 _SHOWN = 10
 
 
 def check_vocabulary(one: str, folder: Path, other: str, other_folder: Path) -> None:
     """Refuse two models (name, tokenizer folder) whose tokens or token ids differ. Raises ModelError that lists them."""
     files = [name for name in TOKENIZER_FILES if not name.startswith("chat_template")]
-    if all(_content(folder / name) == _content(other_folder / name) for name in files):
+    if all(_equal(folder / name, other_folder / name) for name in files):
         return
-    a, b = _vocabulary(folder), _vocabulary(other_folder)
+    a, b = (load_tokenizer(one, needs_chat_template=False).get_vocab() for one in (folder, other_folder))
     tokens = sorted(token for token in a.keys() | b.keys() if a.get(token) != b.get(token))
     if tokens:
         shown = ", ".join(
@@ -58,6 +63,30 @@ def chat_template(folder: Path) -> Any:
         ) from None
 
 
+def check_template(folder: Path) -> None:
+    """Render one turn with a tokenizer folder's chat template and special tokens, without its vocabulary. Raises ModelError
+    where that cannot be done.
+    """
+    found = chat_template(folder)
+    with one_line(f"the chat template of {folder} cannot be rendered", "mend it, or its tokenizer_config.json"):
+        if isinstance(found, list):  # as older models have several
+            found = {one["name"]: one["template"] for one in found}
+        render_jinja_template(
+            [[{"role": "user", "content": "x"}]],
+            chat_template=found["default"] if isinstance(found, dict) else found,
+            add_generation_prompt=True,
+            date_string=THE_DAY,
+            **_special_tokens(folder),
+        )
+
+
+def _special_tokens(folder: Path) -> dict[str, str]:
+    """Those that templates name, as tokenizer_config.json has them; empty where the tokenizer's class adds its own."""
+    config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    given = {name: config.get(name) for name in _SPECIAL}
+    return {name: str(token["content"] if isinstance(token, dict) else token or "") for name, token in given.items()}
+
+
 def _first_template(folder: Path) -> Any:
     if (folder / _TEMPLATE).is_file():
         return (folder / _TEMPLATE).read_bytes().decode()
@@ -69,12 +98,7 @@ def _first_template(folder: Path) -> Any:
     return None
 
 
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _vocabulary(folder: Path) -> dict[str, int]:
-    try:
-        return AutoTokenizer.from_pretrained(folder).get_vocab()
-    except (OSError, ValueError, AttributeError) as error:
-        raise ModelError(f"no tokenizer in {folder} ({error}); copy the whole model") from None
+def _equal(one: Path, other: Path) -> bool:
+    """Whether both hold the same bytes, or neither is there."""
+    there = one.is_file(), other.is_file()
+    return filecmp.cmp(one, other, shallow=False) if all(there) else not any(there)

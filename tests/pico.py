@@ -8,6 +8,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.models.bloom import BloomConfig
+from transformers.models.cohere import CohereConfig
+from transformers.models.falcon import FalconConfig
 from transformers.models.gemma3 import Gemma3TextConfig
 from transformers.models.llama import LlamaConfig
 
@@ -60,14 +62,17 @@ def _byte_level() -> str:
 
 
 def model(kind: str = "llama", seed: int = 0, vocab_size: int | None = None, **changes: Any) -> Any:
-    """A randomly initialised causal language model in float32: ``llama``, ``gemma3`` or ``bloom`` (tuple layers)."""
+    """A randomly initialised causal language model in float32: ``llama``, ``gemma3``, ``cohere``, or ``bloom`` and
+    ``falcon``, whose layers return tuples."""
     size = vocab_size or len(tokenizer())
     shared = {"vocab_size": size, "hidden_size": 32, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
     attention = {"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64, "num_hidden_layers": 2}
     configs = {
         "llama": lambda: LlamaConfig(**shared, **attention, max_position_embeddings=8192, **changes),
         "gemma3": lambda: Gemma3TextConfig(**shared, **attention, head_dim=8, sliding_window=64, **changes),
+        "cohere": lambda: CohereConfig(**shared, **attention, logit_scale=2.0, **changes),
         "bloom": lambda: BloomConfig(**shared, n_layer=2, n_head=4, **changes),
+        "falcon": lambda: FalconConfig(**shared, num_hidden_layers=2, num_attention_heads=4, **changes),
     }
     torch.manual_seed(seed)
     return AutoModelForCausalLM.from_config(configs[kind](), dtype=torch.float32).eval()

@@ -11,8 +11,9 @@ from train.arguments import ModelArguments
 from train.shapes import empty_model, targeted
 
 
-def check_adapter(config: Any, model: ModelArguments, attn_implementation: str | None = None) -> None:
-    """Lay out the model of ``config`` on the meta device, with the attention and the LoRA that it will be given.
+def check_adapter(config: Any, model: ModelArguments, attn_implementation: str | None = None) -> int | None:
+    """Lay out the model of ``config`` on the meta device, with the attention and the LoRA that it will be given. Returns how
+    many parameters that LoRA trains, whole modules among them; None without one.
 
     Raises ConfigError where one of them cannot be had, or where a name of ``lora_target_modules``,
     ``lora_modules_to_save`` or ``lora_target_parameters`` is of nothing in the model: peft passes over such a name.
@@ -22,16 +23,17 @@ def check_adapter(config: Any, model: ModelArguments, attn_implementation: str |
     except (ValueError, ImportError) as error:
         raise ConfigError(f"{_sentence(error)} (attn_implementation); name a kernel that this model has") from None
     if not model.use_peft:
-        return
+        return None
     modules = [name for name, _ in empty.named_modules()]
     parameters = [name for name, _ in empty.named_parameters()]
     try:
         _check_named("lora_target_modules", model.lora_target_modules, modules)
         _check_named("lora_modules_to_save", model.lora_modules_to_save, modules)
         _check_named("lora_target_parameters", model.lora_target_parameters, parameters)
-        get_peft_model(empty, get_peft_config(model), low_cpu_mem_usage=True)
+        adapted = get_peft_model(empty, get_peft_config(model), low_cpu_mem_usage=True)
     except (ValueError, re.error) as error:
         raise ConfigError(f"this LoRA does not fit the model: {_sentence(error)}; correct the lora_ fields") from None
+    return sum(weight.numel() for weight in adapted.parameters() if weight.requires_grad)
 
 
 def _check_named(field: str, named: list[str] | str | None, places: list[str]) -> None:

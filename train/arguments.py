@@ -20,8 +20,8 @@ from core.prompt_spec import PromptSpec
 from train.launcher import read_launcher
 from train.limits import check_limits
 from train.parser import ArgumentParser
+from train.placeholders import LANGUAGE, check_placeholders, expand, named
 
-LANGUAGE = "{language}"
 # The paper's learning rates (arXiv 2410.13394).
 FULL_RATE, LORA_RATE = 1e-5, 5e-4
 # Fields of trl that would fight with what this project does itself, and what to use.
@@ -71,25 +71,17 @@ class DataArguments:
     def __post_init__(self) -> None:
         check_limits(self)
         if self.language is not None:
-            self.language = [code for word in _named("language", self.language) for code in word.split()]
-        self.train_file = self._expand("train_file", self.train_file)
+            self.language = [code for word in named("language", self.language) for code in word.split()]
+        self.train_file = expand("train_file", self.train_file, self.language)
         if self.validation_file is not None:
-            self.validation_file = self._expand("validation_file", self.validation_file)
+            self.validation_file = expand("validation_file", self.validation_file, self.language)
         if self.test_file is not None:
-            self.test_file = self._expand("test_file", self.test_file)
+            self.test_file = expand("test_file", self.test_file, self.language)
 
     @property
     def files(self) -> list[str]:
         """Every file that decides what is trained."""
         return [*self.train_file, *(self.validation_file or []), *(self.test_file or [])]
-
-    def _expand(self, field: str, given: list[str] | str) -> list[str]:
-        expanded = []
-        for name in _named(field, given):
-            if LANGUAGE in name and not self.language:
-                raise ConfigError(f"{name} needs a language; pass --language, e.g. --language hi")
-            expanded += [name.replace(LANGUAGE, code) for code in self.language or [""]] if LANGUAGE in name else [name]
-        return expanded
 
 
 @dataclass
@@ -272,6 +264,7 @@ def _check(arguments: Arguments) -> None:
     training, model = arguments.training, arguments.model
     if not model.model_name_or_path:
         raise ConfigError("model_name_or_path is not set; name the model folder or Hub id to train")
+    check_placeholders("output_dir", training.output_dir)
     if LANGUAGE in training.output_dir:
         training.output_dir = training.output_dir.replace(LANGUAGE, "-".join(arguments.data.language or ["all"]))
     if training.max_length is None or training.max_length <= VERDICT_TOKENS:
@@ -289,11 +282,3 @@ def _check(arguments: Arguments) -> None:
     for name, instead in _REPLACED.items():
         if getattr(training, name) != defaults[name]:
             raise ConfigError(f"{name} cannot be set here: {instead}")
-
-
-def _named(field: str, given: list[str] | str) -> list[str]:
-    """A list, none of it empty; from YAML one text may come alone."""
-    words = [given] if isinstance(given, str) else list(given or [])
-    if not words or not all(word.strip() for word in words):
-        raise ConfigError(f"{field} is empty; {'name a file' if field.endswith('file') else 'give a code'}")
-    return words

@@ -29,6 +29,7 @@ from core.prompt import build_messages
 from core.prompt_spec import FILE, PromptSpec, load_prompt_spec
 from core.records import JudgeRecord
 from train.load import ADAPTER_WEIGHTS, INDEX, check_model, check_names, is_adapter, load_model, load_tokenizer
+from train.unreadable import one_line
 
 NEW_TOKENS = 32
 AFTER_VERDICT = 4  # tokens: some templates close a turn with a line break before its token
@@ -113,8 +114,9 @@ def check_checkpoint(
     return checked
 
 
-def check_weights(folder: Path, values: bool = True) -> int:
-    """Look at every tensor of a model or adapter folder, and read its values unless told not to; their number.
+def check_weights(folder: Path, values: bool = True, names: bool = True) -> int:
+    """Look at every tensor of a model or adapter folder; their number. Not read are the ``values`` and not compared with the
+    config are the ``names`` and shapes where the caller knows them to be sound.
 
     Raises ModelError for the first unsound one.
     """
@@ -131,7 +133,8 @@ def check_weights(folder: Path, values: bool = True) -> int:
                 )
             learned = learned or ("lora_B" in name and bool(tensor.any()))
             seen[name] = file.name
-    check_names(folder)
+    if names:
+        check_names(folder)
     if not learned:
         raise ModelError(
             f"{folder}: every lora_B is zero, so the adapter does nothing; it was saved untrained or empty"
@@ -176,17 +179,20 @@ def _trial(folder: Path, tokenizer: Any, max_new_tokens: int, verdict: str | Non
     if verdict is not None:
         ids = [*ids, *tokenizer(verdict, add_special_tokens=False)["input_ids"]]
     prompt = torch.tensor([ids])
-    written = judge.generate(
-        input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens, do_sample=False
-    )
+    with one_line(f"{folder} writes no trial verdict", "correct its generation_config.json or config.json"):
+        written = judge.generate(
+            input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens, do_sample=False
+        )
     return written[0, len(ids) :].tolist()
 
 
 def _index(folder: Path) -> dict[str, str]:
     """Tensor name → shard, from the index file."""
     try:
-        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        return dict(index["weight_map"])
+        shards = dict(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"])
+        if not all(isinstance(name, str) for name in shards.values()):
+            raise TypeError
+        return shards
     except (OSError, ValueError, KeyError, TypeError):
         raise ModelError(f"{folder / INDEX} is not an index; save the checkpoint again into an empty folder") from None
 
@@ -209,12 +215,8 @@ def _tensors(file: Path) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _generation_stops(folder: Path) -> list[int]:
-    try:
+    with one_line(f"{folder} has no generation_config.json to read", "save the checkpoint again from the training"):
         stops = GenerationConfig.from_pretrained(folder).eos_token_id
-    except OSError:
-        raise ModelError(
-            f"{folder} has no generation_config.json; save the checkpoint again from the training"
-        ) from None
     return stops if isinstance(stops, list) else [] if stops is None else [stops]
 
 

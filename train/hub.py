@@ -37,7 +37,7 @@ def check_hub_model(name: str, revision: str | None = None, files: Sequence[str]
         where = f"{constants.ENDPOINT}/{name}"
         raise ModelError(f"model {name} is gated; ask for access at {where}, then {_LOGIN}") from None
     except RevisionNotFoundError:
-        raise ModelError(f"model {name} has no revision {revision}; correct model_revision") from None
+        raise ModelError(f"model {name} has no revision {revision}; name a branch, tag or commit of it") from None
     except RepositoryNotFoundError:
         raise ModelError(f"the Hub has no model {name} for this login; correct the name, or {_LOGIN}") from None
     except EntryNotFoundError:

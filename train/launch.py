@@ -1,6 +1,7 @@
 """Run folders under ``accelerate launch``: the main process makes or refuses one, the others wait and do as it did."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from accelerate import PartialState
@@ -8,6 +9,9 @@ from accelerate.utils import broadcast_object_list
 
 from core.errors import AlreadyDone, UserError
 from core.run import Run
+
+# Processes finish at different times; the default of ten minutes is shorter than the spread of a long run.
+LONGEST_WAIT = timedelta(days=7)
 
 
 def on_main(action: Callable[[], Any]) -> Any:

@@ -3,6 +3,8 @@
 import json
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from core.chat import set_chat_template
 from core.errors import ModelError
 from core.progress import is_main_process
 from train.hub import CONFIG, check_hub_model
+from train.template import check_renders
+from train.tokenizer_file import added_tokens, uncollected
+from train.unreadable import one_line, reason
 
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -82,7 +87,7 @@ def adapter_folder(model: str | Path, revision: str | None = None) -> Path | Non
         return None  # no adapter, or nothing at all, which loading says better
     except (HTTPError, OSError, ValueError) as error:
         raise ModelError(
-            f"adapter {model} could not be fetched whole from the Hub ({_first_line(error)}); run the command again"
+            f"adapter {model} could not be fetched whole from the Hub ({reason(error)}); run the command again"
         ) from None
 
 
@@ -91,13 +96,13 @@ def base_of(adapter: str | Path) -> str:
     path = Path(adapter) / ADAPTER_CONFIG
     try:
         base = json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         base = None
-    if not base:
+    if not isinstance(base, str) or not base:
         raise ModelError(
             f"{path} names no base_model_name_or_path; write the model that the adapter was trained on there"
         )
-    return str(base)
+    return base
 
 
 def load_model(
@@ -120,6 +125,7 @@ def load_model(
     if adapter is not None and not Path(model).is_dir():
         kwargs.pop("revision", None)  # the adapter's own, which its base knows nothing of
     loaded = _load_base(str(model), kwargs) if adapter is None else _load_adapter(adapter, kwargs)
+    _check_stops(loaded.generation_config, model)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return (loaded if device is None else loaded.to(device)).eval()
@@ -135,7 +141,8 @@ def check_names(model: str | Path) -> None:
         return
     stored = _shapes(folder / ADAPTER_WEIGHTS)
     _fit_vocabulary(base, stored, folder)
-    built = get_peft_model(base, _adapter_config(folder), low_cpu_mem_usage=True)
+    with _adapter_errors(folder):
+        built = get_peft_model(base, PeftConfig.from_pretrained(folder), low_cpu_mem_usage=True)
     _check_adapter_names(folder, built, stored)
 
 
@@ -155,14 +162,11 @@ def load_tokenizer(
     adapter = adapter_folder(model, revision)
     if adapter is not None and not (adapter / "tokenizer_config.json").is_file():
         source, revision = base_of(adapter), None
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision or "main")
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"no tokenizer in {source} ({_first_line(error)}); name a model folder or Hub id with one"
-        ) from None
+    with one_line(f"no tokenizer in {source}", "name a model folder or Hub id with one"), uncollected():
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision or "main", **added_tokens(source))
     if needs_chat_template:
         set_chat_template(tokenizer, chat_template)
+        check_renders(tokenizer)
     if tokenizer.pad_token is None:
         reserved = [str(token) for token in tokenizer.added_tokens_decoder.values() if "pad" in str(token).lower()]
         tokenizer.pad_token = reserved[0] if reserved else tokenizer.unk_token or tokenizer.eos_token
@@ -170,14 +174,10 @@ def load_tokenizer(
 
 
 def _load_base(model: str, kwargs: dict[str, Any], exact: bool = False) -> Any:
-    try:
+    with one_line(f"model {model} cannot be loaded", "correct the file or setting that this is of, or copy it again"):
         loaded, info = AutoModelForCausalLM.from_pretrained(
             model, output_loading_info=True, ignore_mismatched_sizes=True, **kwargs
         )
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
-        raise ModelError(
-            f"model {model} cannot be loaded ({_first_line(error)}); name a model folder or Hub id"
-        ) from None
     for fault in ("missing_keys", "mismatched_keys", *(["unexpected_keys"] if exact else [])):
         if info[fault]:
             names = sorted(key if isinstance(key, str) else key[0] for key in info[fault])
@@ -195,29 +195,35 @@ def _load_adapter(folder: Path, kwargs: dict[str, Any]) -> Any:
         raise ModelError(f"the base of adapter {folder} is looked for from the working folder: {error}") from None
     stored = _shapes(folder / ADAPTER_WEIGHTS)
     _fit_vocabulary(base, stored, folder)
-    if (folder / "generation_config.json").is_file():
-        base.generation_config = GenerationConfig.from_pretrained(folder)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _adapter_errors(folder):
         warnings.simplefilter("ignore", UserWarning)  # peft only warns of missing weights; they are refused below
         warnings.simplefilter("ignore", FutureWarning)  # peft calls transformers by names that it will drop
-        try:
-            loaded = PeftModel.from_pretrained(base, folder, config=_adapter_config(folder))
-        except RuntimeError as error:
-            if "size mismatch" not in str(error):
-                raise
-            where = next(line.strip() for line in str(error).splitlines() if "size mismatch" in line)
-            raise ModelError(
-                f"adapter {folder} does not fit its base and config ({where[:200]}); copy it again"
-            ) from None
+        if (folder / "generation_config.json").is_file():
+            base.generation_config = GenerationConfig.from_pretrained(folder)
+        loaded = PeftModel.from_pretrained(base, folder, config=PeftConfig.from_pretrained(folder))
     _check_adapter_names(folder, loaded, stored)
     return loaded
 
 
-def _adapter_config(folder: Path) -> PeftConfig:
-    try:
-        return PeftConfig.from_pretrained(folder)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelError(f"{folder / ADAPTER_CONFIG} is no adapter's ({_first_line(error)}); copy it again") from None
+def _check_stops(config: GenerationConfig, model: str | Path) -> None:
+    found = config.eos_token_id
+    if not all(isinstance(token, int) for token in (found if isinstance(found, list) else [found or 0])):
+        raise ModelError(
+            f"{model}: its generation config's eos_token_id is {found!r}; make it one token id, or several"
+        )
+
+
+@contextmanager
+def _adapter_errors(folder: Path) -> Iterator[None]:
+    """One line for an adapter whose config is none, or that its base cannot take."""
+    with one_line(f"{folder / ADAPTER_CONFIG} is no adapter's, or of another base", "copy it again"):
+        try:
+            yield
+        except RuntimeError as error:  # of many lines, of which one names the first weight
+            misfit = [line.strip() for line in str(error).splitlines() if "size mismatch" in line]
+            if misfit:
+                raise RuntimeError(misfit[0]) from None
+            raise
 
 
 def _check_adapter_names(folder: Path, model: Any, stored: dict[str, list[int]]) -> None:
@@ -245,7 +251,7 @@ def _shapes(file: Path) -> dict[str, list[int]]:
         with safe_open(file, framework="pt") as tensors:
             return {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"{file} cannot be read ({_first_line(error)}); copy the adapter again") from None
+        raise ModelError(f"{file} cannot be read ({reason(error)}); copy the adapter again") from None
 
 
 def _fit_vocabulary(base: Any, stored: dict[str, list[int]], folder: Path) -> None:
@@ -259,7 +265,3 @@ def _fit_vocabulary(base: Any, stored: dict[str, list[int]], folder: Path) -> No
             f"adapter {folder} was trained with {rows} tokens, its base has {have}; use the base it was trained on"
         )
     base.resize_token_embeddings(rows, mean_resizing=False)
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]

@@ -74,8 +74,6 @@ def make_plan(arguments: Arguments) -> Plan:
     shapes = None
     try:
         shapes = _shapes(arguments)
-        if arguments.model.use_peft:
-            check_adapter(config_of(arguments.model.model_name_or_path), arguments.model)
     except ModelError as error:
         missing.append(f"memory and disk: {error}")
     steps = _steps(arguments, launcher, languages)
@@ -144,6 +142,8 @@ def _shapes(arguments: Arguments) -> dict[str, Shape]:
     model = arguments.model
     whole = shape_of(model.model_name_or_path)
     adapted = shape_of(model.model_name_or_path, model.lora_r, model.lora_target_modules or "all-linear")
+    if trained := check_adapter(config_of(model.model_name_or_path), model):
+        adapted = adapted._replace(trained=trained)
     return {"full": whole, "lora": adapted, "qlora": adapted}
 
 

@@ -42,6 +42,8 @@ def check_settings(arguments: Arguments) -> None:
         _check_installed("liger_kernel", "liger", "use_liger_kernel")
         if training.use_cpu:
             raise ConfigError("use_liger_kernel needs a GPU (its kernels are Triton's); leave it off on a CPU")
+    if training.use_cpu and (training.fp16 or launcher.mixed_precision == "fp16"):
+        raise ConfigError("fp16 needs a GPU; on a CPU train in bf16 or without mixed precision")
     _check_trackers(training.report_to)
     _check_optimizer(training)
 

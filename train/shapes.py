@@ -12,6 +12,7 @@ from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig
 
 from core.config import load_yaml
 from core.errors import ModelError
+from train.unreadable import UNREADABLE, reason
 
 STORED = Path(__file__).parent / "model_shapes.yaml"
 
@@ -78,8 +79,15 @@ def empty_model(config: Any, attn_implementation: str | None = None) -> Any:
         )
     config = deepcopy(config)
     config._attn_implementation = attn_implementation
-    with torch.device("meta"):
-        return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config)
+    try:
+        with torch.device("meta"):
+            return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config)
+    except (ValueError, ImportError):  # that attention
+        raise
+    except (*UNREADABLE, RuntimeError) as error:
+        raise ModelError(
+            f"this {config.model_type} config builds no model ({reason(error)}); correct config.json"
+        ) from None
 
 
 @lru_cache(maxsize=1)
@@ -95,9 +103,9 @@ def config_of(model: str, revision: str | None = None) -> Any:
         return AutoConfig.for_model(fields.pop("model_type"), **fields)
     try:
         return AutoConfig.from_pretrained(model, revision=revision or "main")
-    except (OSError, ValueError) as error:
+    except UNREADABLE as error:
         raise ModelError(
-            f"the size of {model} is unknown: no config.json to be had ({str(error).splitlines()[0][:120]}) and no "
+            f"the size of {model} is unknown: no config.json to be had ({reason(error)}) and no "
             f"entry in {STORED.name}; name a model folder, or run where the Hub is reached"
         ) from None
 

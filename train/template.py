@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from jinja2 import TemplateError
-
-from core.chat import THE_DAY
+from core.chat import THE_DAY, encode_prompt
 from core.errors import ModelError
 from core.progress import warn
+from train.unreadable import one_line
 
 _ASKED = {"role": "user", "content": "Which Colours?"}
 _ANSWER = {"role": "assistant", "content": "A fair Answer. [RESULT] 4"}
@@ -19,13 +18,10 @@ def check_chat_template(tokenizer: Any) -> None:
     whose = f"the chat template of {tokenizer.name_or_path}"
     if "strftime_now" in tokenizer.chat_template and "date_string" not in tokenizer.chat_template:
         warn(f"{whose} says the day, so a judge will read another prompt on each; take strftime_now out of it")
-    try:
+    with one_line(f"{whose} cannot be rendered", "mend it, or take the base with its own"):
         prompt = _render(tokenizer, [_ASKED], True)
         unopened = _render(tokenizer, [_ASKED], False)
         full = _render(tokenizer, [_ASKED, _ANSWER], False)
-    except TemplateError as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ModelError(f"{whose} cannot be rendered ({reason}); mend it, or take the base with its own") from None
     for text, turn in ((prompt, _ASKED), (full, _ANSWER)):
         if turn["content"] not in text:
             raise ModelError(f"{whose} loses or changes the text of the {turn['role']}'s turn; mend it")
@@ -39,6 +35,14 @@ def check_chat_template(tokenizer: Any) -> None:
             f"{whose} has no generation prompt, so a judge would learn to open its own turn "
             f"({full[len(prompt) :].split(_ANSWER['content'])[0]!r}); add it under add_generation_prompt"
         )
+
+
+def check_renders(tokenizer: Any) -> None:
+    """Raises ModelError where the chat template, or a setting of the tokenizer, lets no prompt be made at all."""
+    with one_line(
+        f"{tokenizer.name_or_path} makes no prompt of a chat", "mend its chat template or tokenizer_config.json"
+    ):
+        encode_prompt(tokenizer, [{"role": "user", "content": "x"}])
 
 
 def _render(tokenizer: Any, messages: list[dict[str, str]], opened: bool) -> str:

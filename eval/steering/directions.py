@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +13,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from core.errors import DataError, ModelError
+from core.errors import ConfigError, DataError, ModelError
 from core.jsonl import write_json
 from eval.steering.fingerprint import same_weights
 from eval.steering.layers import HOOK_POINT, find_layers, width_of
 
 WEIGHTS_FILE = "directions.safetensors"
 FACTS_FILE = "directions.json"
+# Where a metric with pooled sentence embeddings, such as COMET, is steered: they are its layer 0.
+POOLED_EMBEDDING = "pooled sentence embedding"
+HOOK_POINTS = (HOOK_POINT, POOLED_EMBEDDING)
 _NAME = re.compile(r"vector\.(\d+)|map\.(\d+)\.(left|right|bias|identity)")
 
 
@@ -124,7 +127,7 @@ class Directions:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Directions":
-        """Read a folder that ``save`` wrote. Raises DataError for a missing or broken file, or another hook point."""
+        """Read a folder that ``save`` wrote. Raises DataError for a missing or broken file, or an unknown hook point."""
         folder = Path(folder)
         try:
             facts = DirectionFacts.model_validate(json.loads((folder / FACTS_FILE).read_text(encoding="utf-8")))
@@ -133,22 +136,48 @@ class Directions:
             raise DataError(f"{folder} is no folder of directions ({error}); make one with eval.directions") from None
         except (ValueError, ValidationError, SafetensorError) as error:
             raise DataError(f"{folder} holds broken directions ({error}); learn them again") from None
-        if facts.hook_point != HOOK_POINT:
-            raise DataError(f"{folder} was learned at {facts.hook_point!r}, not {HOOK_POINT!r}; learn it again")
+        if facts.hook_point not in HOOK_POINTS:
+            known = " or ".join(map(repr, HOOK_POINTS))
+            raise DataError(f"{folder} was learned at {facts.hook_point!r}, not {known}; learn it again")
         vectors, maps = _unnamed(tensors, folder)
         if sorted(vectors) != sorted(facts.layers):
             raise DataError(f"{folder}: {WEIGHTS_FILE} and {FACTS_FILE} differ in their layers; learn them again")
         return cls.from_vectors(vectors, maps, **facts.model_dump(exclude={"layers", "hidden_size"}))
 
+    def at_layers(self, layers: Sequence[int]) -> "Directions":
+        """The same directions at some of their layers. Raises ConfigError for no layer and for one that they lack."""
+        wanted = sorted(set(layers))
+        if not wanted or not set(wanted) <= set(self.layers):
+            raise ConfigError(f"layers {list(layers)} are not all among those of the directions, {self.layers}")
+        facts = self.facts.model_dump(exclude={"layers", "hidden_size"})
+        for name in ("mean_norms", "map_fit", "held_out"):
+            facts[name] = {layer: value for layer, value in facts[name].items() if layer in wanted}
+        maps = {layer: linear for layer, linear in self.maps.items() if layer in wanted}
+        return Directions.from_vectors({layer: self.vectors[layer] for layer in wanted}, maps, **facts)
+
     def check(self, model: nn.Module, allow_other_model: bool = False) -> None:
         """Raises ModelError where the model lacks a layer, has another width, or is not the one they were learned on."""
         count, width = len(find_layers(model).layers), width_of(model)
-        if max(self.layers) >= count:
-            raise ModelError(f"directions steer layer {max(self.layers)}, but the model's last layer is {count - 1}")
+        self.check_fits(HOOK_POINT, count, width, lambda stored: same_weights(stored, model), allow_other_model)
+
+    def check_fits(
+        self, hook_point: str, layers: int, width: int, same: Callable[[list[float]], bool], allow_other_model: bool
+    ) -> None:
+        """Raises ModelError where they were learned at another hook point, layer, width or model than what is to be steered.
+
+        ``layers``: how many it has; ``same``: whether a stored fingerprint is its own.
+        """
+        if self.facts.hook_point != hook_point:
+            raise ModelError(
+                f"directions were learned at {self.facts.hook_point!r}, but this model is steered at {hook_point!r}; "
+                "learn them on it"
+            )
+        if max(self.layers) >= layers:
+            raise ModelError(f"directions steer layer {max(self.layers)}, but the model's last layer is {layers - 1}")
         if self.facts.hidden_size != width:
             raise ModelError(f"directions have width {self.facts.hidden_size}, but the model has {width}")
         stored = self.facts.fingerprint
-        if stored is not None and not allow_other_model and not same_weights(stored, model):
+        if stored is not None and not allow_other_model and not same(stored):
             raise ModelError(
                 f"directions were learned on another model ({self.facts.model or 'name unknown'}); learn them on this one, "
                 "or pass allow_other_model: true, e.g. for a judge tuned from it"

@@ -35,7 +35,8 @@ def steer(
 ) -> Iterator[None]:
     """Steer every pass of the model inside the block; strength 0 changes nothing, to the bit.
 
-    Strength: a number, or one for each batch row. Positive moves toward the pivot.
+    Strength: a number, or one for each batch row. Positive moves toward the pivot. With beams or several sequences a prompt,
+    ``generate`` makes rows side by side of each prompt, so that its strength has to be given as many times.
     Vector, raw: h + ρ·v_l. Vector, relative: h + ρ·m_l·v_l/‖v_l‖, with m_l the mean norm at layer l. Map: (1−σ)h + σ(W_l h + b_l),
     0 ≤ σ ≤ 1 (SteerEval, arXiv 2601.15809). Positions: see `eval.steering.positions`.
 
@@ -121,7 +122,8 @@ def _mix(linear: LinearMap) -> Change:
 
     def change(hidden: Tensor, by: Tensor) -> Tensor:
         wide = hidden.float()
-        return ((1 - by) * wide + by * on(hidden.device)(wide)).to(hidden.dtype)
+        # Exact at both ends, and at any strength where the map is the identity.
+        return torch.lerp(wide, on(hidden.device)(wide), by).to(hidden.dtype)
 
     return change
 

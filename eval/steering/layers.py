@@ -21,9 +21,11 @@ class LayerStack(NamedTuple):
 def find_layers(model: nn.Module) -> LayerStack:
     """The longest list of blocks of one class that lies in no other such list (as a mixture's experts do).
 
-    Works through wrappers such as a PeftModel. Raises ModelError where there is none, or where two are equally long
-    (encoder and decoder).
+    Works through wrappers such as a PeftModel. Raises ModelError where there is none, where two are equally long, and for a
+    model of encoder and decoder.
     """
+    if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+        raise ModelError(f"{type(model).__name__} has an encoder and a decoder; steering needs a model of one stack")
     lists = {
         name: module
         for name, module in model.named_modules()

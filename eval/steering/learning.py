@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -10,29 +10,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from core.errors import ConfigError, DataError
 from core.joins import nfc
-from core.progress import Progress, track
-from eval.steering.alignment import Alignment, alignment, alignments
-from eval.steering.directions import Directions, LinearMap
+from core.progress import Progress
 from eval.steering.fingerprint import weight_sums
+from eval.steering.fitting import Encoded, Learned, fit_directions
 from eval.steering.layers import LayerStack, backbone, find_layers, hidden_of
-from eval.steering.maps import MAP_KINDS, MapKind, fit_maps
+from eval.steering.maps import MapKind
 
 Pooling = Literal["mean", "last"]
-
-
-class Encoded(NamedTuple):
-    """Sentences at each layer, in float32 on the CPU: pooled states [n, layers, d], pooled norms of the states [n, layers]."""
-
-    states: Tensor
-    norms: Tensor
-
-
-class Fitted(NamedTuple):
-    """Maps by layer, and what directions.json tells of their fit and of held-out pairs."""
-
-    maps: dict[int, LinearMap]
-    map_fit: dict[int, dict[str, int | float | None]]
-    held_out: dict[int, dict[str, Alignment]]
 
 
 def learn(
@@ -49,7 +33,7 @@ def learn(
     model_name: str | None = None,
     map_kind: MapKind = "minimum_norm",
     held_out: Sequence[tuple[str, str]] = (),
-) -> Directions:
+) -> Learned:
     """Directions from pairs of (source sentence, pivot sentence): v_l = mean(pivot) − mean(source) after each layer.
 
     A pair with a sentence that stood in an earlier pair is left out, of ``held_out`` too. Pooling is over a sentence's tokens
@@ -68,17 +52,12 @@ def learn(
     distinct = distinct_pairs([*pairs, *held_out])
     encode = SentenceEncoder(model, tokenizer, chosen, pooling, batch_size, pool_special_tokens)
     at_source, at_pivot = encode([pair[0] for pair in distinct]), encode([pair[1] for pair in distinct])
-    # Means in float64: v is a small difference of large sums.
-    shifts = at_pivot.states[:count].double().mean(0) - at_source.states[:count].double().mean(0)
-    mean_norms = torch.cat([at_source.norms[:count], at_pivot.norms[:count]]).double().mean(0)
-    vectors = dict(zip(chosen, shifts, strict=True))
-    fitted = _fit(vectors, at_source.states, at_pivot.states, count, map_kind if maps else None)
-    return Directions.from_vectors(
-        vectors,
-        **fitted._asdict(),
-        mean_norms=dict(zip(chosen, mean_norms.tolist(), strict=True)),
-        map_kind=map_kind if maps else None,
-        held_out_pairs=(len(distinct) - count) or None,
+    return fit_directions(
+        at_source,
+        at_pivot,
+        count,
+        chosen,
+        map_kind if maps else None,
         model=model_name,
         model_layers=len(stack.layers),
         fingerprint=weight_sums(model).sums,
@@ -86,25 +65,7 @@ def learn(
         pivot=pivot,
         pooling=pooling,
         pool_special_tokens=pool_special_tokens,
-        pairs=count,
     )
-
-
-def _fit(vectors: dict[int, Tensor], source: Tensor, pivot: Tensor, count: int, kind: MapKind | None) -> Fitted:
-    """Maps from the first ``count`` of the states [n, layers, d], and agreement on the others, layer by layer."""
-    fitted = Fitted({}, {}, {})
-    for place, layer in enumerate(track(vectors, len(vectors), "fit")):
-        fit_on, measure_on = (slice(None, count), place), (slice(count, None), place)
-        kinds = () if kind is None else (kind,) if count == len(source) else MAP_KINDS
-        fits = fit_maps(kinds, source[fit_on], pivot[fit_on])
-        if kind is not None:
-            fitted.maps[layer] = fits[kind].linear
-            agreement = alignment(fits[kind].linear(source[fit_on]), pivot[fit_on])
-            fitted.map_fit[layer] = {"pairs": count, **fits[kind].facts(), **agreement}
-        if count < len(source):
-            linear: dict[str, LinearMap] = {name: fit.linear for name, fit in fits.items()}
-            fitted.held_out[layer] = alignments(source[measure_on], pivot[measure_on], vectors[layer], linear)
-    return fitted
 
 
 def distinct_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

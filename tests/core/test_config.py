@@ -98,6 +98,8 @@ def test_exit_status(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert capsys.readouterr().err == (
         "error: no space left to write runs/a (No space left on device); free some and go on with --if_exists resume\n"
     )
+    assert exit_status(lambda: Path("x" * 300).mkdir()) == 2
+    assert capsys.readouterr().err == f"error: {'x' * 300}: File name too long; give a shorter name\n"
     with pytest.raises(PermissionError):
         fails(PermissionError(errno.EACCES, "denied"))
     monkeypatch.setenv("RANK", "1")

@@ -50,6 +50,16 @@ def test_appending_goes_on_after_a_cut_line(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == '{"id": 1}\n{"id": 3}\n'
 
 
+def test_rows_that_come_together_wait_for_the_disk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[str] = []
+    monkeypatch.setattr("os.fsync", lambda _: waits.append((tmp_path / "rows.jsonl").read_text("utf-8")))
+    with Appender(tmp_path / "rows.jsonl") as out:
+        out.write_all({"id": number} for number in range(3))
+        out.write({"id": 3})
+    three = '{"id": 0}\n{"id": 1}\n{"id": 2}\n'
+    assert waits == [three, three + '{"id": 3}\n']
+
+
 def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with pytest.raises(ZeroDivisionError), atomic(path) as handle:

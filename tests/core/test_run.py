@@ -124,3 +124,20 @@ def test_other_processes_touch_nothing(data: Path) -> None:
     with start(data, writes=False) as run:
         run.note(counts=1)
     assert not Path("runs").exists()
+
+
+def test_a_run_may_be_given_more_of_what_it_grows_by_and_not_less(data: Path) -> None:
+    def grown(rounds: int) -> Run:
+        return start(data, config={"rounds": rounds, "batch_size": 2}, if_exists="resume", grows="rounds")
+
+    with grown(3):
+        pass
+    with grown(5) as more:  # finished, but not all of this one
+        assert more.resumed
+    assert read_manifest("runs/a")["config"] == {"rounds": 5, "batch_size": 2}  # type: ignore[index]
+    with pytest.raises(AlreadyDone):
+        grown(5)
+    with pytest.raises(RunFolderError, match=r"other config \(rounds\)"):
+        grown(4)
+    with pytest.raises(RunFolderError, match=r"other config \(batch_size, rounds\)"):
+        start(data, config={"rounds": 9, "batch_size": 3}, if_exists="resume")

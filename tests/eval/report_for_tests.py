@@ -12,10 +12,10 @@ from core.records import JudgeRecord, Prediction, ScoreRow, SummaryRecord, write
 from core.run import Run
 from eval.agree import AgreeConfig
 from eval.agree import main as agree
-from eval.report_page import render
-from eval.report_runs import read_run
-from eval.report_verdicts import Gathered, gather
-from eval.summary_metrics import cells
+from eval.reporting.page import render
+from eval.reporting.runs import read_run
+from eval.reporting.verdicts import Gathered, gather
+from eval.summary_metrics import cells, strengths
 
 HOSTILE = "<script>alert(1)</script> </script> {{7*7}} & \"quoted\" 'too'"
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "circle", "use", "rect", "polyline"}
@@ -127,6 +127,9 @@ def summary(number: int, human: float | None) -> SummaryRecord:
 
 
 def score_row(number: int, strength: float, score: float) -> ScoreRow:
+    how: dict[str, Any] = {"pivot": None, "method": None, "scale": None, "layers": None}
+    if strength:
+        how = {"pivot": "en", "method": "vector", "scale": "relative", "layers": [0, 1]}
     return ScoreRow(
         id=f"s{number}",
         document_id=f"d{number}",
@@ -134,13 +137,10 @@ def score_row(number: int, strength: float, score: float) -> ScoreRow:
         dimension="coherence",
         metric="gptscore",
         model="models/pico",
-        pivot="en",
-        method="vector",
-        scale="relative",
-        layers=[0, 1],
         strength=strength,
         draw=None,
         score=score,
+        **how,
     )
 
 
@@ -172,7 +172,8 @@ def make_runs(root: Path) -> list[Path]:
     files = [root / "judge" / "predictions.jsonl", root / "ties.jsonl"]
     agree(AgreeConfig(predictions=files, records=[root / "records.jsonl"], output=root / "agree", resamples=99))
     with Run(root / "summaries", "eval.summaries", {"model_name_or_path": "models/pico"}) as run:
-        metrics = {"cells": [steered(), steered(human=False)], "notes": ["a <note>"]}
+        found = [steered(), steered(human=False)]
+        metrics = {"cells": found, "strengths": strengths(found), "notes": ["a <note>"]}
         (run.path / "metrics.json").write_text(json.dumps(metrics))
     return [root / "agree", root / "summaries", root / "judge"]
 

@@ -10,20 +10,29 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from core.config import exit_status, parse_config
-from core.errors import ConfigError, DataError
-from eval.directions import DirectionsConfig, main
+from core.errors import ConfigError, DataError, ModelError
+from eval.directions import DirectionsConfig, main, read_pairs
 from eval.steering.alignment import alignment
-from eval.steering.directions import Directions, LinearMap
+from eval.steering.directions import POOLED_EMBEDDING, Directions, LinearMap
 from eval.steering.fingerprint import same_weights, weight_sums
 from eval.steering.hooks import steer
 from eval.steering.layers import find_layers
-from eval.steering.learning import SentenceEncoder, distinct_pairs, learn, pool
+from eval.steering.learning import SentenceEncoder, distinct_pairs, pool
+from eval.steering.learning import learn as learn_with_states
 from eval.steering.maps import MAP_KINDS, MapKind
+from eval.steering.pair_states import PairStates, null_directions
+from tests.eval.comet_checkpoint import write as write_comet
 from tests.pico import model as pico
 from tests.pico import save as save_pico
 from tests.pico import tokenizer
 
 KINDS = ("llama", "gemma3", "bloom")
+
+
+def learn(*given: Any, **named: Any) -> Directions:
+    return learn_with_states(*given, **named).directions
+
+
 PAIRS = [
     ("La réponse est juste et complète.", "The response is right and complete."),
     ("उत्तर सही है।", "The answer is right."),
@@ -207,6 +216,37 @@ def test_folder_gives_back_what_was_saved(tmp_path: Path) -> None:
     assert facts["layers"] == [0, 1]
 
 
+def test_some_of_the_layers() -> None:
+    """Vectors, maps and what is told of them go along; a layer that is not there is refused."""
+    directions = learn(pico(), tokenizer(), PAIRS, "fr", "en", maps=True, held_out=[("Une réponse.", "An answer.")])
+    part = directions.at_layers([1, 1])
+    assert (part.layers, list(part.vectors), list(part.maps)) == ([1], [1], [1])
+    assert torch.equal(part.vectors[1], directions.vectors[1])
+    assert torch.equal(part.maps[1].right, directions.maps[1].right)
+    for name in ("mean_norms", "map_fit", "held_out"):
+        assert getattr(part.facts, name) == {1: getattr(directions.facts, name)[1]}
+    assert (part.facts.fingerprint, part.facts.pairs) == (directions.facts.fingerprint, 4)
+    part.check(pico())
+    for layers in ([], [0, 2]):
+        with pytest.raises(ConfigError, match=r"\[0, 1\]"):
+            directions.at_layers(layers)
+
+
+def test_directions_of_another_hook_point_are_refused(tmp_path: Path) -> None:
+    """A pooled embedding is no residual stream, though width and fingerprint fit, and the other way round."""
+    facts = learn(pico(), tokenizer(), PAIRS, "fr", "en").facts
+    pooled = Directions.from_vectors({0: torch.ones(32)}, hook_point=POOLED_EMBEDDING, fingerprint=facts.fingerprint)
+    pooled.save(tmp_path)
+    loaded = Directions.load(tmp_path)
+    for allow in (False, True):
+        with pytest.raises(ModelError, match="learned at 'pooled sentence embedding'"):
+            loaded.check(pico(), allow)
+    loaded.check_fits(POOLED_EMBEDDING, 1, 32, lambda stored: stored == facts.fingerprint, False)
+    residual = Directions.from_vectors({0: torch.ones(32)})
+    with pytest.raises(ModelError, match="steered at 'pooled sentence embedding'"):
+        residual.check_fits(POOLED_EMBEDDING, 1, 32, lambda stored: True, True)
+
+
 def test_plain_vectors_of_any_kind_are_stored_in_float32(tmp_path: Path) -> None:
     given = torch.tensor([1.0, 2.0], dtype=torch.bfloat16)
     Directions.from_vectors({3: given, 1: [0.5, 0.25]}).save(tmp_path / "new")
@@ -305,6 +345,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     assert "4 distinct pairs of 4 rows, fewer than the 100 asked for" in told.err
     assert "fr → en from 4 pairs" in told.out
+    assert "map of rank 4, condition" in told.out
+    assert "fewer pairs than the hidden size" in told.out
     directions = Directions.load(tmp_path / "out")
     directions.check(pico())
     expected = learn(pico(), tokenizer(), PAIRS, "fr", "en")
@@ -333,9 +375,69 @@ def test_command_holds_pairs_out(tmp_path: Path, capsys: pytest.CaptureFixture[s
     first, second = (Directions.load(tmp_path / name) for name in ("all", "out"))
     torch.testing.assert_close(first.vectors[1], second.vectors[1], atol=1e-5, rtol=1e-4)
     assert run(*given, "--output", tmp_path / "few", "--held_out", "2", "--pairs", "3") == 0
-    assert "4 distinct pairs of 4 rows, less 2 held out, fewer than the 3 asked for" in capsys.readouterr().err
+    assert (
+        "4 distinct pairs of 4 rows, less 2 held out or of a document held out, fewer than the 3 asked for"
+        in capsys.readouterr().err
+    )
     assert run(*given, "--output", tmp_path / "none", "--held_out", "3") == 2
-    assert "less 3 held out, 1 are left and 2 needed" in capsys.readouterr().err
+    assert "less 3 held out, and others of their documents, 1 are left and 2 needed" in capsys.readouterr().err
+
+
+def test_no_document_stands_on_both_sides(tmp_path: Path) -> None:
+    """Forty rows in ten documents of 1 to 7, seven without: fifteen pairs teach and ten are held out, of other documents."""
+    sizes = [1, 7, 2, 6, 3, 5, 3, 1, 4, 1]
+    documents = [str(number) for number, size in enumerate(sizes) for _ in range(size)] + [None] * 7
+    lines = [
+        {"id": str(n), "document_id": document, "fr": f"phrase {n}", "en": f"sentence {n}"}
+        for n, document in enumerate(documents)
+    ]
+    path = tmp_path / "parallel.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def drawn(**changes: Any) -> list[set[int]]:
+        given = {"model_name_or_path": "m", "input": path, "source": "fr", "output": tmp_path / "out", **changes}
+        return [{int(pair[1].split()[1]) for pair in side} for side in read_pairs(DirectionsConfig(**given))]
+
+    for seed in range(8):
+        teach, apart = drawn(pairs=15, held_out=10, seed=seed)
+        assert (len(teach), len(apart)) == (15, 10)
+        assert not teach & apart
+        assert not {documents[n] for n in teach} & {documents[n] for n in apart} - {None}
+        assert drawn(pairs=15, seed=seed)[0] == teach
+    assert drawn(pairs=15, held_out=10, seed=0) != drawn(pairs=15, held_out=10, seed=1)
+
+
+def test_states_of_the_pairs_are_kept(tmp_path: Path) -> None:
+    """Null directions are learned from them without the model; --keep_pairs false leaves them out."""
+    given = ["--model_name_or_path", save_pico(tmp_path / "pico"), "--input", parallel(tmp_path), "--source", "fr"]
+    given += ["--pairs", "3", "--held_out", "1", "--layers", "1"]
+    assert run(*given, "--output", tmp_path / "out") == 0
+    directions, states = Directions.load(tmp_path / "out"), PairStates.load(tmp_path / "out")
+    torch.testing.assert_close(
+        directions.vectors[1], (states.pivot - states.source)[:, 0].mean(0), atol=1e-5, rtol=1e-4
+    )
+    assert (len(states.source), len(states.held_out_source), states.layers) == (3, 1, [1])
+    null = null_directions(directions, states, draw=0, seed=0)
+    null.check(pico())
+    assert null.vectors[1].norm() == pytest.approx(float(directions.vectors[1].norm()), rel=1e-5)
+    assert run(*given, "--output", tmp_path / "bare", "--keep_pairs", "false") == 0
+    assert not (tmp_path / "bare" / "pairs.safetensors").exists()
+
+
+def test_a_comet_checkpoint_is_steered_at_its_embedding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"id": str(n), "fr": f"une phrase {'abcdef'[n]}", "en": f"a line {'abcdef'[n]}"} for n in range(6)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    given = ["--model_name_or_path", write_comet(tmp_path / "comet"), "--input", path, "--source", "fr"]
+    assert run(*given, "--output", tmp_path / "out", "--maps", "true", "--pairs", "6") == 0
+    directions, states = Directions.load(tmp_path / "out"), PairStates.load(tmp_path / "out")
+    assert (directions.facts.hook_point, directions.layers) == (POOLED_EMBEDDING, [0])
+    torch.testing.assert_close(
+        directions.vectors[0], (states.pivot - states.source)[:, 0].mean(0), atol=1e-5, rtol=1e-4
+    )
+    capsys.readouterr()
+    assert run(*given, "--output", tmp_path / "other", "--pooling", "last") == 2
+    assert "pooling is for language models" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

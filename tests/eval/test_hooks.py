@@ -7,7 +7,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
-from transformers import XLMRobertaConfig, XLMRobertaModel
+from transformers import T5Config, T5ForConditionalGeneration, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from core.errors import ConfigError, DataError, ModelError
 from eval.steering.directions import Directions, LinearMap
@@ -15,7 +15,7 @@ from eval.steering.hooks import steer
 from eval.steering.layers import find_layers
 from tests.pico import model as pico
 
-KINDS = ("llama", "gemma3", "bloom")
+KINDS = ("llama", "gemma3", "bloom", "cohere", "falcon")
 IDS = torch.tensor([[1, 20, 30, 40, 50, 60], [1, 21, 31, 41, 51, 61], [1, 22, 32, 42, 52, 62]])
 
 
@@ -99,6 +99,21 @@ def test_map_mixes_in_the_mapped_state() -> None:
         assert torch.equal(logits(model), base)
 
 
+def test_a_map_leaves_rows_at_strength_zero_and_the_identity_leaves_all() -> None:
+    model, strengths = pico(), [0.3, 0.0, 1.0]
+    base = logits(model)
+    to_zero = Directions.from_vectors({0: vector()}, {0: LinearMap(torch.zeros(32, 1), torch.zeros(1, 32))})
+    with steer(model, to_zero, strengths, method="map"):
+        assert [torch.equal(row, before) for row, before in zip(logits(model), base, strict=True)] == [
+            False,
+            True,
+            False,
+        ]
+    identity = LinearMap(torch.zeros(32, 1), torch.zeros(1, 32), identity=True)
+    with steer(model, Directions.from_vectors({0: vector()}, {0: identity}), strengths, method="map"):
+        assert torch.equal(logits(model), base)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_spans_steer_their_positions_alone(kind: str) -> None:
     model = pico(kind)
@@ -107,56 +122,6 @@ def test_spans_steer_their_positions_alone(kind: str) -> None:
     inside = torch.zeros(3, 6, 1)
     inside[0, 2:4] = inside[2, 5:] = 1
     torch.testing.assert_close(steered, run_above(model, 0, hidden_after(model, 0) + 2.0 * inside * vector(0)))
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_last_prompt_token_is_found_on_either_padding_side(side: str) -> None:
-    model = pico()
-    ids, mask = IDS.clone(), torch.ones_like(IDS)
-    padding = slice(0, 2) if side == "left" else slice(4, 6)
-    ids[1, padding] = mask[1, padding] = 0
-    last = [(5, 6), (5, 6) if side == "left" else (3, 4), (5, 6)]
-    with steer(model, at(0), 2.0, positions=last):
-        by_span = logits(model, ids, attention_mask=mask)
-    with steer(model, at(0), 2.0, positions="last_prompt"):
-        assert torch.equal(logits(model, ids, attention_mask=mask), by_span)
-    assert not torch.equal(by_span, logits(model, ids, attention_mask=mask))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("positions", "span"),
-    [("all", (0, None)), ("last_prompt", (3, 4)), ("generated", (4, None)), ([(2, 5)] * 3, (2, 5))],
-)
-def test_a_cached_pass_of_one_token_is_steered_as_in_a_whole_pass(kind: str, positions: Any, span: Any) -> None:
-    """A prompt of 4 tokens, then 2 passes of 1 token, against one pass of 6."""
-    model = pico(kind)
-    with steer(model, at(0), 2.0, positions=[span] * 3):
-        whole = logits(model)
-    with steer(model, at(0), 2.0, positions=positions), torch.no_grad():
-        first = model(input_ids=IDS[:, :4], use_cache=True)
-        steps = [first.logits]
-        for token in (4, 5):
-            steps.append(model(input_ids=IDS[:, token : token + 1], cache=first.cache, use_cache=True).logits)
-    torch.testing.assert_close(torch.cat(steps, 1), whole, atol=1e-5, rtol=1e-4)
-
-
-def test_generation_is_steered_at_every_step() -> None:
-    model = pico()
-    expected = IDS
-    with steer(model, at(1), 5.0):
-        for _ in range(4):
-            expected = torch.cat([expected, logits(model, expected)[:, -1:].argmax(-1)], 1)
-        generated = model.generate(IDS, max_new_tokens=4, do_sample=False, eos_token_id=None)
-    assert torch.equal(generated, expected)
-    assert not torch.equal(model.generate(IDS, max_new_tokens=4, do_sample=False, eos_token_id=None), expected)
-
-
-@pytest.mark.parametrize("positions", ["last_prompt", "generated"])
-def test_where_the_prompt_ends_must_be_known(positions: Any) -> None:
-    model = pico()
-    with pytest.raises(ConfigError, match="KV cache"), steer(model, at(0), 1.0, positions=positions):
-        logits(model, use_cache=False)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
@@ -213,17 +178,26 @@ def test_a_wrapped_model_is_steered_as_its_base() -> None:
             pass
 
 
-def test_an_encoder_is_steered() -> None:
-    """After its last layer an XLM-R has nothing but the output: it moves by ρ v itself."""
-    config = XLMRobertaConfig(
-        vocab_size=100, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=64
-    )
-    model = XLMRobertaModel(config, add_pooling_layer=False).eval()
+@pytest.mark.parametrize("layer", [0, 2])
+def test_an_encoder_is_steered(layer: int) -> None:
+    """XLM-R's masked-LM logits from its remaining layers and its head, called one by one; the second row is padded."""
+    shape = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64}
+    model = XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=100, **shape)).eval()
+    mask = torch.ones_like(IDS)
+    mask[1, 4:] = 0
+    strengths = torch.tensor([1.0, 2.0, -3.0])
+    with steer(model, at(layer), strengths):
+        steered = logits(model, attention_mask=mask)
     with torch.no_grad():
-        base = model(input_ids=IDS).last_hidden_state
-        with steer(model, at(2), [1.0, 2.0, 3.0]):
-            steered = model(input_ids=IDS).last_hidden_state
-    torch.testing.assert_close(steered - base, (torch.tensor([1.0, 2, 3])[:, None, None] * vector(2)).expand(3, 6, 32))
+        hidden = model(input_ids=IDS, attention_mask=mask, output_hidden_states=True).hidden_states[layer + 1]
+        hidden = hidden + strengths[:, None, None] * vector(layer)
+        for block in model.roberta.encoder.layer[layer + 1 :]:
+            hidden = block(hidden, torch.zeros(3, 1, 6, 6).masked_fill(mask[:, None, None] == 0, -torch.inf))
+        by_hand = model.lm_head(hidden)
+    torch.testing.assert_close(steered, by_hand)
+    assert ((steered - logits(model, attention_mask=mask)).abs().amax((1, 2)) > 1e-3).all()
+    with pytest.raises(ConfigError, match="KV cache"), steer(model, at(0), 1.0, positions="generated"):
+        logits(model)
 
 
 def test_hidden_states_keep_their_dtype() -> None:
@@ -249,6 +223,9 @@ def test_experts_are_not_taken_for_layers() -> None:
         find_layers(two)
     with pytest.raises(ModelError, match="no list of layers"):
         find_layers(nn.Linear(2, 2))
+    shape = {"d_model": 16, "d_kv": 4, "d_ff": 32, "num_heads": 4}
+    with pytest.raises(ModelError, match="an encoder and a decoder"):
+        find_layers(T5ForConditionalGeneration(T5Config(vocab_size=50, num_layers=3, num_decoder_layers=2, **shape)))
 
 
 @pytest.mark.parametrize(
@@ -297,6 +274,7 @@ def test_a_compiled_model_is_refused() -> None:
     in_place, by_forward = pico(), pico()
     in_place.compile()
     by_forward.forward = torch.compile(by_forward.forward)
+    compiled: Any
     for compiled in (torch.compile(pico()), in_place, by_forward):
         with pytest.raises(ModelError, match="compiled"), steer(compiled, at(0), 1.0):
             pass

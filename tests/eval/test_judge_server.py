@@ -45,6 +45,13 @@ def test_predictions_and_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert manifest["counts"]["by_language"]["hi"]["rows"] == 2
 
 
+def test_batches_of_ones_own_making_are_said_to_be_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """configs/eval/judge.yaml sets both, and serves judging in process and on a server alike."""
+    with JudgingServer() as server:
+        main(config(server, tmp_path, batch_size=16, token_budget=100))
+    assert capsys.readouterr().out.startswith("batch_size, token_budget: not used, for a server makes its own batches")
+
+
 def test_a_model_folder_that_is_served_is_prompted_as_its_judge_json_says(judge_folder: Path, tmp_path: Path) -> None:
     long = record("long", "good answer. " * 600, 5)
     with JudgingServer() as server:

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -47,6 +48,65 @@ def test_minimum_norm_map_of_fewer_rows_than_columns() -> None:
     expected = torch.linalg.lstsq(source.double(), pivot.double(), driver="gelsd").solution.T.float()
     assert fit.rank == 63
     torch.testing.assert_close(fit.linear.left @ fit.linear.right, expected, atol=1e-4, rtol=1e-3)
+
+
+def awkward(name: str) -> tuple[Tensor, Tensor]:
+    """Source and pivot states of the kinds that break normal equations and solvers without pivoting."""
+    draw = torch.Generator().manual_seed(0)
+    rows, width = {"wide": (64, 256), "square": (40, 40)}.get(name, (300, 40))
+    source, pivot = torch.randn(rows, width, generator=draw), torch.randn(rows, width, generator=draw)
+    if name == "equal rows":
+        source, pivot = (states[:20].repeat(15, 1) for states in (source, pivot))
+    if name == "rows equal but for rounding":
+        source[150:] = source[:150] * (1 + 2**-23)
+        pivot[150:] = pivot[:150]
+        source, pivot = source[120:180], pivot[120:180]
+    if name == "dependent columns":
+        source[:, 20:] = source[:, :20] @ torch.randn(20, 20, generator=draw)
+    if name == "dead and constant columns":
+        source[:, 0], source[:, 1] = 0, 3
+    if name == "massive activation":
+        source[:, 7] *= 2000
+    if name == "large mean":
+        source, pivot = source + 50, pivot + 50
+    return source, pivot
+
+
+AWKWARD = ("wide", "square", "equal rows", "rows equal but for rounding", "dependent columns")
+AWKWARD += ("dead and constant columns", "massive activation", "large mean")
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_minimum_norm_is_numpys_for_awkward_states(name: str) -> None:
+    """Case 40: the solution by numpy's SVD with the same cut; with float32 as rounded states it stays of like size."""
+    source, pivot = awkward(name)
+    fit = fit_maps(["minimum_norm"], source, pivot)["minimum_norm"]
+    cut = max(source.shape) * 2.0**-23
+    expected = np.linalg.pinv(source.double().numpy(), rcond=cut) @ pivot.double().numpy()
+    found = (fit.linear.left.double() @ fit.linear.right.double()).T.numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+    assert fit.rank == np.linalg.matrix_rank(source.double().numpy(), tol=cut * np.linalg.norm(source.double(), 2))
+    assert fit.condition < 1 / cut
+
+
+# An exact fit through as many rows as columns magnifies any rounding: there only ridge is asked for.
+SOFT = [(name, kind) for name in AWKWARD for kind in MAP_KINDS if name != "square" or kind.endswith("ridge")]
+
+
+@pytest.mark.parametrize(("name", "kind"), SOFT)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_awkward_states_break_no_kind_of_map(name: str, kind: MapKind, dtype: torch.dtype) -> None:
+    """Rounding each state's last bit moves what a map makes of new states by little (case 40's failure is by a million);
+    bfloat16 states are cast, not refused.
+    """
+    source, pivot = (states.to(dtype) for states in awkward(name))
+    draw = torch.Generator().manual_seed(1)
+    rounded = source.float() * (1 + 2**-24 * torch.randn(source.shape, generator=draw).sign())
+    new = source[:10].float()
+    first, second = (fit_maps([kind], states, pivot)[kind].linear(new) for states in (source, rounded))
+    assert torch.isfinite(first).all()
+    assert float((first - second).norm() / first.norm()) < 1e-2
+    assert float(first.norm()) < 10 * float(pivot[:10].float().norm())
 
 
 def test_ridge_worked_by_hand() -> None:

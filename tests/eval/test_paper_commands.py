@@ -8,11 +8,11 @@ import typing
 import pytest
 
 from core.config import CommandConfig, parse_config
-from eval.paper_spec import LANGUAGE, PaperRow, PaperTable, read_paper, shell
+from eval.paper.spec import LANGUAGE, PaperRow, PaperTable, read_paper, shell
 from tests.conftest import REPO
 from train.arguments import Arguments, parse_arguments
 
-PAPER = read_paper(REPO / "configs/paper")
+PAPER = read_paper(REPO / "configs/paper/cia")
 ROWS = [(f"{number} {row.label}", table, row) for number, table in PAPER.tables.items() for row in table.rows]
 TRAIN = "accelerate launch --config_file accelerate_config.yaml -m train.sft --config"
 HERCULE = "configs/train/hercule-llama-3.1-8b.yaml"

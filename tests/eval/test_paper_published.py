@@ -1,10 +1,10 @@
-"""The published values of configs/paper against a second transcription of the paper's tables, and what follows from them."""
+"""The published values of configs/paper/cia against a second transcription of the paper's tables, and what follows from them."""
 
 from statistics import fmean
 
 import pytest
 
-from eval.paper_spec import AVERAGE, Paper, read_paper
+from eval.paper.spec import AVERAGE, Paper, read_paper
 from tests.conftest import REPO
 
 SIX, FOUR, THREE = "bn de fr hi te ur", "bn hi te ur", "bn hi te"
@@ -39,7 +39,7 @@ RANKS = {
 
 @pytest.fixture(scope="module")
 def paper() -> Paper:
-    return read_paper(REPO / "configs/paper")
+    return read_paper(REPO / "configs/paper/cia")
 
 
 def written(number: str) -> dict[str, dict[str, float]]:

@@ -12,13 +12,13 @@ from core.records import write_records, write_rows
 from core.run import Run
 from eval.agree import AgreeConfig
 from eval.agree import main as agree
-from eval.paper_build import build
-from eval.paper_page import fertility_charts, render
-from eval.paper_spec import Paper, PaperFigure, PaperTable, read_paper
+from eval.paper.build import build
+from eval.paper.page import fertility_charts, render
+from eval.paper.spec import Paper, PaperFigure, PaperTable, read_paper
+from eval.paper.text import counts, markdown
+from eval.paper.values import Measured
 from eval.paper_tables import PaperTablesConfig, main
-from eval.paper_text import counts, markdown
-from eval.paper_values import Measured
-from eval.report_runs import read_run
+from eval.reporting.runs import read_run
 from tests.conftest import REPO
 from tests.eval.predictions_for_tests import GOLD, JUDGE, records, rows
 from tests.eval.report_for_tests import Page
@@ -279,5 +279,5 @@ def test_a_run_of_another_command_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"a run of eval.judge, which is not shown here; name output folders of eval.agree"
     ):
-        main(PaperTablesConfig(runs=[tmp_path / "judge"], tables=REPO / "configs/paper", output=tmp_path / "out"))
+        main(PaperTablesConfig(runs=[tmp_path / "judge"], tables=REPO / "configs/paper/cia", output=tmp_path / "out"))
     assert not (tmp_path / "out").exists()

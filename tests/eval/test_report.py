@@ -12,8 +12,8 @@ import pytest
 from core.errors import DataError
 from core.run import Run
 from eval.report import ReportConfig, main
-from eval.report_environment import number, on_line, percent, signed
-from eval.report_page import labelled
+from eval.reporting.environment import number, on_line, percent, signed, signed_number
+from eval.reporting.page import labelled
 from tests.eval.report_for_tests import HOSTILE, Shown
 
 
@@ -94,7 +94,8 @@ def test_main_writes_the_same_page_twice_and_the_rows(
     assert (ties["baseline"], ties["n"], ties["n_unscored"], ties["exact"]) == ("False", "10", "0", "0.9")
     assert next(row for row in found if row["judge"] == "majority")["kappa"] == ""
     strengths = lines_of(tmp_path / "one/strengths.csv")
-    assert [row["strength"] for row in strengths] == ["-1.0", "0.0", "1.0"] * 2
+    assert [row["strength"] for row in strengths] == ["0.0", "-1.0", "1.0"] * 2
+    assert [row["layers"] for row in strengths] == ["–", "0–1", "0–1"] * 2
     assert [row["broken"] for row in strengths] == ["False", "False", "True"] * 2
     off = lines_of(tmp_path / "one/disagreements.csv")
     assert [(row["id"], row["kind"], row["difference"]) for row in off] == [
@@ -134,6 +135,9 @@ def wrong_folders(root: Path) -> Iterator[tuple[Path, str]]:
         pass
     (root / "bare" / "manifest.json").write_text('{"command": "eval.agree", "status": "done"}')
     yield root / "bare", "manifest.json lacks config, ended, git"
+    with Run(root / "old", "eval.summaries", {}) as run:  # as it was before selection
+        (run.path / "metrics.json").write_text('{"cells": [], "notes": []}')
+    yield root / "old", "metrics.json lacks strengths; run eval.summaries again"
 
 
 def test_wrong_run_folders_are_named_and_nothing_is_written(tmp_path: Path) -> None:
@@ -152,6 +156,9 @@ def test_wrong_run_folders_are_named_and_nothing_is_written(tmp_path: Path) -> N
         (signed(-2.0), "−2"),
         (signed(1.5), "+1.5"),
         (signed(0.0), "0"),
+        (signed_number(0.1), "+0.10"),
+        (signed_number(-0.004), "0.00"),
+        (signed_number(-33.4, 0), "−33"),
         (percent(0.0), "0 %"),
         (percent(0.004), "< 1 %"),
         (percent(0.125), "12 %"),

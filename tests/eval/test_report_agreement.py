@@ -11,10 +11,11 @@ import pytest
 from core.records import write_records, write_rows
 from eval.agree import AgreeConfig
 from eval.agree import main as agree
-from eval.report_page import heat, own_language, render
-from eval.report_runs import RunRead, read_run
-from eval.report_shares import Shares, cluster, differences_of, rank_of
-from eval.report_verdicts import Gathered
+from eval.reporting.environment import heat
+from eval.reporting.page import own_language, render
+from eval.reporting.runs import RunRead, read_run
+from eval.reporting.shares import Shares, cluster, differences_of, rank_of
+from eval.reporting.verdicts import Gathered
 from tests.eval.report_for_tests import TIES, Page, Shown, plain, prediction, record, rows
 
 NOTHING = Gathered([], [])

@@ -2,6 +2,7 @@
 
 import json
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from eval.report import ReportConfig, main
 from tests.browser import Browser
 from tests.conftest import REPO
 from tests.eval.report_for_tests import prediction, record
+from tests.eval.steering_for_tests import cell, directions_run, similarity_run, summaries_run, unsteered_cell
 
 pytestmark = pytest.mark.slow
 
@@ -136,14 +138,39 @@ CONTRAST = """
 """
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 420])
+def test_steering_keeps_within_the_screen_and_its_cells_are_legible(
+    browser: Browser, steering: list[Path], tmp_path: Path, width: int, scheme: str
+) -> None:
+    main(ReportConfig(runs=steering, output=tmp_path / "report"))
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.resize(width, 900)
+    browser.open(tmp_path / "report" / "report.html")
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.run(CONTRAST) >= LEGIBLE
+    assert browser.run("[...document.querySelectorAll('figure svg')].every(s => s.getBoundingClientRect().width > 200)")
+
+
+@pytest.fixture(scope="module")
+def steering(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two languages that gain and lose most at both ends of the shades, directions, and vectors alike and apart."""
+    root = tmp_path_factory.mktemp("steering")
+    cells = [cell(), cell("ur", pearson={-0.3: -0.4, -0.1: 0.1, 0.0: 0.2, 0.1: 0.4, 0.3: 0.8}), unsteered_cell()]
+    return [summaries_run(root / "s", *cells), directions_run(root / "d"), similarity_run(root / "v")]
+
+
 def test_the_papers_tables_keep_within_a_narrow_screen(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, steering: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(REPO)
-    paper_tables(PaperTablesConfig(output=tmp_path / "paper"))
-    for width in (1280, 420):
+    paper_tables(PaperTablesConfig(output=tmp_path / "cia"))
+    tables = Path("configs/paper/steereval")
+    paper_tables(PaperTablesConfig(runs=steering, tables=tables, output=tmp_path / "steereval"))
+    for paper, width in product(("cia", "steereval"), (1280, 420)):
         browser.resize(width, 900)
-        browser.open(tmp_path / "paper" / "tables.html")
+        browser.open(tmp_path / paper / "tables.html")
         browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert browser.run("document.documentElement.scrollWidth <= innerWidth")
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from eval.bar_chart import BAR, LABEL, Bar, bar_chart
-from eval.length_chart import LengthPlot, Part, length_chart, length_plots
-from eval.report_verdicts import Verdict
+from eval.reporting.bar_chart import BAR, LABEL, Bar, bar_chart
+from eval.reporting.length_chart import LengthPlot, Part, length_chart, length_plots
+from eval.reporting.verdicts import Verdict
 from tests.eval.report_for_tests import prediction, record
 
 

@@ -9,9 +9,9 @@ from eval.leaderboard import LeaderboardConfig
 from eval.leaderboard import main as leaderboard
 from eval.probes import ProbesConfig
 from eval.probes import main as probes
-from eval.report_page import render
-from eval.report_runs import RunRead, read_run
-from eval.report_verdicts import Gathered
+from eval.reporting.page import render
+from eval.reporting.runs import RunRead, read_run
+from eval.reporting.verdicts import Gathered
 from tests.eval.report_for_tests import Page, plain, prediction, record, rows
 
 

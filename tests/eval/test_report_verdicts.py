@@ -10,9 +10,9 @@ from core.run import Run
 from eval.agree import AgreeConfig
 from eval.agree import main as agree
 from eval.report import ReportConfig, main
-from eval.report_page import render, summary_of, written
-from eval.report_runs import read_run
-from eval.report_verdicts import Gathered, Verdict, choose, far_off, gather, texts
+from eval.reporting.page import render, summary_of, written
+from eval.reporting.runs import read_run
+from eval.reporting.verdicts import Gathered, Verdict, choose, far_off, gather, texts
 from tests.eval.report_for_tests import HOSTILE, JOINT, Page, Shown, prediction, record
 
 

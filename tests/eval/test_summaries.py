@@ -1,6 +1,11 @@
 """eval.summaries: scores.jsonl and metrics.json of a pico model, with and without human scores and directions."""
 
+import csv
 import json
+import os
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +17,12 @@ from core.errors import ConfigError
 from core.records import ScoreRow, SummaryRecord, read_rows
 from eval.directions import DirectionsConfig
 from eval.directions import main as learn_directions
-from eval.gptscore import GPTScore
+from eval.gptscore import GPTScore, PreparedSummary
 from eval.steering.directions import Directions
+from eval.steering.pair_states import PairStates, null_directions
+from eval.steering.sweep import UNSTEERED, Sweep
 from eval.summaries import SummariesConfig, main
-from eval.summary_metrics import cells
+from tests.conftest import REPO
 from tests.pico import model as pico
 from tests.pico import save as save_pico
 from tests.pico import tokenizer
@@ -66,6 +73,12 @@ def command(folder: Path, model: Path, rows: list[dict[str, Any]], *words: Any) 
     return [*given, "--output", folder / "out", "--resamples", "200", *words]
 
 
+def prepared(metric: GPTScore, row: dict[str, Any]) -> PreparedSummary:
+    found = metric.prepare(SummaryRecord(**row))
+    assert isinstance(found, PreparedSummary)
+    return found
+
+
 def outcome(folder: Path) -> tuple[dict[tuple[str, float], ScoreRow], dict[str, Any]]:
     rows = read_rows(folder / "out" / "scores.jsonl", ScoreRow, unique=False)
     return {(row.id, row.strength): row for row in rows}, json.loads((folder / "out" / "metrics.json").read_text())
@@ -96,29 +109,28 @@ def test_steered_and_unsteered_with_and_without_human_scores(
     )  # fmt: skip
     assert (first.layers, first.draw, first.document_id) == ([0, 1], None, "fr-0")
     unsteered = scores["en-coherence-0", 0.0]
-    assert (unsteered.pivot, unsteered.method, unsteered.scale, unsteered.layers) == (None, None, None, None)
+    for row in (unsteered, scores["fr-coherence-0", 0.0]):
+        assert (row.pivot, row.method, row.scale, row.layers) == (None, None, None, None)
     assert all(
         scores[f"fr-coherence-{n}", s].score == scores[f"fr-completeness-{n}", s].score
         for n in range(5)
         for s in (-1.0, 2.0)
     )
     metric = GPTScore(pico(), tokenizer())
-    for n, row in enumerate(summaries()):
-        by_hand = metric.scores(metric.prompted(row["document"], row["summary"]))  # type: ignore[arg-type]
-        assert [scores[f"fr-coherence-{n}", 0.0].score] == by_hand
+    for given in summaries():
+        [[by_hand]] = metric.score([prepared(metric, given)], [UNSTEERED])
+        assert [scores[given["id"], 0.0].score] == by_hand["gptscore"]
     rated, unrated, pivot = metrics["cells"]
-    assert [point["strength"] for point in rated["points"]] == [-2, -1, 0, 1, 2]
+    assert [point["strength"] for point in rated["points"]] == [0, -2, -1, 1, 2]
     assert all(-1 <= point["pearson"]["value"] <= 1 for point in rated["points"])
-    assert rated["points"][2]["moved_sd"] == 0
-    assert rated["oracle"]["pearson"]["value"] == max(p["pearson"]["value"] for p in rated["points"] if not p["broken"])
-    assert unrated["points"][0]["pearson"] == {
-        "value": None, "low": None, "high": None, "n": 0, "n_unscored": 0, "reason": "no human scores",
-    }  # fmt: skip
-    assert unrated["oracle"]["strength"] is None
+    best = max(point["pearson"]["value"] for point in rated["points"] if not point["broken"])
+    assert rated["selection"]["oracle"]["pearson"]["value"] == pytest.approx(best)
+    assert unrated["points"][0]["pearson"]["reason"] == "no human scores"
+    assert unrated["selection"]["oracle"] == {"reason": "no human scores"}
     assert [point["strength"] for point in pivot["points"]] == [0]
     assert metrics["notes"] == ["en: no directions, scored unsteered"]
     told = capsys.readouterr().out
-    assert "fr coherence, gptscore vector toward en, relative: 5 summaries, 5 with human scores" in told
+    assert "fr coherence, gptscore, relative vector → en: 5 summaries, 5 with human scores" in told
     assert "not a result" in told
 
 
@@ -155,13 +167,13 @@ def test_an_empty_summary_is_missing_and_a_long_document_shortened(tmp_path: Pat
     assert [scores[f"fr-coherence-{n}", 0.0].score is None for n in range(5)] == [False, True, False, True, False]
     point = metrics["cells"][0]["points"][0]
     assert (point["n_unscored"], point["pearson"]["n"], point["pearson"]["n_unscored"]) == (2, 3, 2)
-    assert metrics["notes"] == [
-        "fr: 1 documents were shortened to fit, visibly",
-        "fr: 1 summaries are empty: missing, not scored",
-        "fr: 1 summaries leave no room for their document: not scored",
+    assert [note.partition(" ")[2] for note in metrics["notes"]] == [
+        "1 empty summaries: missing, not scored: fr-coherence-1",
+        "1 summaries with texts longer than the model reads (documents shortened visibly; by COMET, read up to its limit): fr-coherence-2",
+        "1 summaries that leave no room for their document: not scored: fr-coherence-3",
     ]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    counts = {"summaries": 5, "empty summary": 1, "shortened": 1, "too long": 1, "score not finite": 0}
+    counts = {"summaries": 5, "empty summary": 1, "shortened": 1, "too long": 1}
     assert manifest["counts"]["fr"] == counts
 
 
@@ -177,22 +189,20 @@ def test_a_stopped_run_goes_on_where_it_stopped(
     file.write_text("".join(lines[:5]) + lines[5][:40])
     manifest.write_text(manifest.read_text().replace('"done"', '"failed"'))
     scored: list[int] = []
-    scores = GPTScore.scores
+    score = GPTScore.score
 
-    def counted(self: GPTScore, prompted: Any, strengths: Any, *rest: Any) -> Any:
-        scored.append(len(strengths))
-        return scores(self, prompted, strengths, *rest)
+    def counted(self: GPTScore, prepared: Any, sweeps: Any) -> Any:
+        scored.append(len(sweeps))
+        return score(self, prepared, sweeps)
 
-    monkeypatch.setattr(GPTScore, "scores", counted)
+    monkeypatch.setattr(GPTScore, "score", counted)
     assert run(*words, "--if_exists", "resume") == 0
-    assert scored == [1, 3, 3, 3]
-    resumed = outcome(tmp_path)
-    assert resumed[0].keys() == whole[0].keys()
-    assert [row.score for row in resumed[0].values()] == pytest.approx(
-        [resumed_row.score for resumed_row in whole[0].values()]
-    )
+    # Three rows a text: five whole rows are one text, and of the next its unsteered row and one of two steered ones.
+    assert scored == [1, 2, 2, 2]
+    assert file.read_text() == "".join(lines)
+    assert outcome(tmp_path) == whole
     assert run(*words, "--if_exists", "resume") == 0
-    assert scored == [1, 3, 3, 3]
+    assert scored == [1, 2, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -200,8 +210,17 @@ def test_a_stopped_run_goes_on_where_it_stopped(
     [
         (["--language", "xx"], "has no language 'xx'; it has fr"),
         (["--dimension", "style"], "has no dimension 'style'; it has coherence"),
-        (["--metric", "comet"], "gptscore"),
-        (["--strengths", "1"], "strengths need directions"),
+        (["--metric", "bleu"], "gptscore"),
+        (["--metric", "comet"], "hparams"),
+        (["--strengths", "1"], "strengths needs directions"),
+        (["--null_draws", "2"], "null_draws needs directions"),
+        (["--given", "document", "--metric", "direct", "--positions", "all", "--comet_steer", "mt"], "only counts for"),
+        (["--directions", "DIR", "--layer_sets", "[0, 7]"], "names layer 7"),
+        (["--directions", "DIR", "--null_draws", "2"], "keep_pairs: true"),
+        (["--directions", "DIR", "--null_language", "fr"], "set null_draws"),
+        (["--directions", "DIR", "--dev", "IN", "--null_draws", "2"], "leave out dev or null_draws"),
+        (["--directions", "DIR", "--dev", "absent.jsonl"], "cannot be read"),
+        (["--directions", "DIR", "--dev", "UNRATED"], "chooses no strength (no human scores)"),
         (["--directions", "DIR", "--method", "map"], "no maps"),
         (["--directions", "DIR", "--scale", "raw"], "give strengths"),
         (["--directions", "DIR", "--method", "map", "--strengths", "2"], "from 0 to 1"),
@@ -220,9 +239,13 @@ def test_wrong_input(
         "DIR": directions(tmp_path / "fr"),
         "OTHER": directions(tmp_path / "other", fingerprint=[1.0, 2.0]),
         "NAMELESS": directions(tmp_path / "nameless", source=None),
+        "IN": tmp_path / "in.jsonl",
+        "UNRATED": write(tmp_path / "unrated.jsonl", summaries(rated=False)),
     }
     words = [folders.get(word, word) for word in changes]
+    before = "UNRATED" not in changes  # known from the file alone, so before a model is loaded
     assert run(*command(tmp_path, model_folder, summaries(), *words)) == 2
+    assert not before or not (tmp_path / "out" / "scores.jsonl").exists()
     told = capsys.readouterr().err.strip().splitlines()[-1]
     assert told.startswith("error: ")
     assert message in told
@@ -235,51 +258,120 @@ def test_default_grids() -> None:
     assert SummariesConfig(**given, strengths=[0.5, -0.5, 0.5]).grid() == [-0.5, 0.0, 0.5]
 
 
-def score_rows(scores: dict[float, list[float | None]]) -> list[ScoreRow]:
-    shared: dict[str, Any] = {
-        "language": "fr",
-        "dimension": "coherence",
-        "metric": "gptscore",
-        "model": "m",
-        "pivot": "en",
-    }
-    shared |= {"method": "vector", "scale": "raw", "layers": [0], "draw": None}
-    return [
-        ScoreRow(id=f"fr-coherence-{n}", document_id=f"fr-{n}", strength=strength, score=score, **shared)
-        for strength, column in scores.items()
-        for n, score in enumerate(column)
-    ]
-
-
-def test_a_cell_by_hand() -> None:
-    """Human means 1.5 … 5.5. Unsteered −1 … −5: r −1, SD √2.5. At 1 the mean moves by 3: 1.897 SD; at 2 by 5: 3.162 SD, broken.
-
-    Both steered columns order the summaries as people do, but the oracle passes over the broken one.
-    Both systems' mean is 3.5.
-    """
-    records = [SummaryRecord(**row) for row in summaries()]
-    rows = score_rows({
-        0.0: [-1.0, -2.0, -3.0, -4.0, -5.0],
-        1.0: [-2.0, -1.0, 0.0, 1.0, 2.0],
-        2.0: [0.0, 1.0, 2.0, 3.0, 4.0],
-        3.0: [None] * 5,
-    })  # fmt: skip
-    [cell] = cells(records, rows, resamples=0, seed=0)
-    unsteered, good, broken, lost = cell["points"]
-    assert (unsteered["mean_score"], unsteered["moved_sd"], unsteered["broken"]) == (-3.0, 0.0, False)
-    assert unsteered["pearson"]["value"] == pytest.approx(-1)
-    assert (good["moved_sd"], good["broken"]) == (pytest.approx(3 / 2.5**0.5), False)
-    assert (broken["moved_sd"], broken["broken"]) == (pytest.approx(5 / 2.5**0.5), True)
-    assert (lost["mean_score"], lost["moved_sd"], lost["broken"], lost["n_unscored"]) == (None, None, True, 5)
-    assert lost["pearson"]["reason"] == "fewer than two scored rows"
-    assert (cell["oracle"]["strength"], cell["oracle"]["pearson"]["value"]) == (1.0, pytest.approx(1))
-    assert cell["baselines"]["system"]["pearson"]["reason"] == "constant scores"
-
-
 def test_grid_errors_are_config_errors() -> None:
     words = ["--model_name_or_path", "m", "--input", "i", "--output", "o", "--directions", "d", "--scale", "raw"]
     with pytest.raises(ConfigError, match="no default strengths"):
         parse_config(SummariesConfig, words)
+
+
+def learned(folder: Path, model: Path, source: str = "fr", *words: str) -> Path:
+    """Directions that eval.directions learns from six pairs, two more held out."""
+    pairs = [{"id": str(n), source: f"La réponse {n} est juste.", "en": f"The answer {n} is right."} for n in range(8)]
+    given = ["--model_name_or_path", model, "--input", write(folder.parent / f"{source}.jsonl", pairs)]
+    given += ["--source", source, "--output", folder, "--pairs", "6", "--held_out", "2", *words]
+    assert exit_status(lambda: learn_directions(parse_config(DirectionsConfig, list(map(str, given))))) == 0
+    return folder
+
+
+def test_null_draws_of_one_cell(tmp_path: Path, model_folder: Path) -> None:
+    rows = [*summaries(), *summaries(dimension="completeness")]
+    folder = learned(tmp_path / "fr", model_folder)
+    steering = ["--directions", folder, "--strengths", "-1", "1", "--null_draws", "3", "--null_dimension", "coherence"]
+    assert run(*command(tmp_path, model_folder, rows, *steering)) == 0
+    written = read_rows(tmp_path / "out" / "scores.jsonl", ScoreRow, unique=False)
+    draws = Counter((row.dimension, row.draw) for row in written)
+    assert draws == {("coherence", None): 15, ("completeness", None): 15} | {
+        ("coherence", draw): 10 for draw in range(3)
+    }
+    metric, null = (
+        GPTScore(pico(), tokenizer()),
+        null_directions(Directions.load(folder), PairStates.load(folder), 2, 42),
+    )
+    sweep = Sweep(null, (-1.0, 1.0), "vector", "relative", 2)
+    [[by_hand]] = metric.score([prepared(metric, rows[0])], [sweep])
+    assert [row.score for row in written if row.id == rows[0]["id"] and row.draw == 2] == by_hand["gptscore"]
+    _, metrics = outcome(tmp_path)
+    nulls = [cell["selection"]["oracle"]["null"] for cell in metrics["cells"]]
+    assert (nulls[0]["draws"], nulls[0]["smallest_p"], nulls[1]) == (3, 0.25, None)
+
+
+def test_layer_sets_are_points_of_one_grid(tmp_path: Path, model_folder: Path) -> None:
+    steering = ["--directions", directions(tmp_path / "fr"), "--strengths", "1", "--layer_sets", "[0]", "[1]", "[1, 0]"]
+    assert run(*command(tmp_path, model_folder, summaries(), *steering)) == 0
+    written = read_rows(tmp_path / "out" / "scores.jsonl", ScoreRow, unique=False)
+    assert [row.layers for row in written if row.id == "fr-coherence-0"] == [None, [0], [0, 1], [1]]
+    assert len({row.score for row in written if row.id == "fr-coherence-0"}) == 4
+    _, metrics = outcome(tmp_path)
+    assert [point["layers"] for point in metrics["cells"][0]["points"]] == [None, [0], [0, 1], [1]]
+
+
+def test_a_strength_chosen_on_other_summaries(tmp_path: Path, model_folder: Path) -> None:
+    """The input has no human scores; its scores are those of the best point on the development set, and the unsteered."""
+    dev = write(
+        tmp_path / "dev.jsonl",
+        [row | {"id": f"dev-{row['id']}", "human_scores": [9.0 - n]} for n, row in enumerate(summaries())],
+    )
+    steering = ["--directions", directions(tmp_path / "fr"), "--strengths", "-2", "-1", "1", "2", "--dev", dev]
+    assert run(*command(tmp_path, model_folder, summaries(rated=False), *steering)) == 0
+    scores, metrics = outcome(tmp_path)
+    [cell] = metrics["dev"]
+    best = max((p for p in cell["points"] if not p["broken"]), key=lambda point: point["pearson"]["value"])
+    assert best["strength"] != 0
+    assert {strength for _, strength in scores} == {0.0, best["strength"]}
+    dev_rows = read_rows(tmp_path / "out" / "dev_scores.jsonl", ScoreRow, unique=False)
+    assert len(dev_rows) == 25
+    for row in dev_rows:
+        if row.strength == best["strength"]:
+            assert scores[row.id.removeprefix("dev-"), row.strength].score == row.score
+
+
+def test_a_table_in_and_out(tmp_path: Path, model_folder: Path) -> None:
+    """What a spreadsheet has: summaries, nothing else."""
+    with (tmp_path / "in.csv").open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.DictWriter(handle, ["id", "language", "dimension", "document_id", "document", "summary"])
+        writer.writeheader()
+        writer.writerows({name: row[name] for name in writer.fieldnames} for row in summaries())
+    words = ["--model_name_or_path", model_folder, "--input", tmp_path / "in.csv", "--output", tmp_path / "out"]
+    assert run(*words) == 0
+    scores, _ = outcome(tmp_path)
+    with (tmp_path / "out" / "scores.csv").open(newline="", encoding="utf-8") as handle:
+        table = list(csv.DictReader(handle))
+    assert {row["id"]: float(row["score"]) for row in table} == {name: row.score for (name, _), row in scores.items()}
+
+
+def test_a_sample_keeps_the_documents_that_dimensions_share(tmp_path: Path, model_folder: Path) -> None:
+    rows = [*summaries(), *summaries(dimension="completeness")]
+    assert run(*command(tmp_path, model_folder, rows, "--max_per_cell", "2")) == 0
+    scores, _ = outcome(tmp_path)
+    documents = [
+        {row.document_id for row in scores.values() if row.dimension == dimension}
+        for dimension in ("coherence", "completeness")
+    ]
+    assert documents[0] == documents[1]
+    assert len(scores) == 4
+
+
+@pytest.mark.slow
+def test_two_processes_write_what_one_writes(tmp_path: Path, model_folder: Path) -> None:
+    rows = [*summaries(), *summaries("hi"), *summaries(dimension="completeness")]
+    folder = learned(tmp_path / "fr", model_folder)
+    launch = ["accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1"]
+    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "-m"]
+    for name, start in (("one", []), ("two", launch)):
+        words = command(
+            tmp_path, model_folder, rows, "--directions", folder, "--strengths", "-1", "1", "--null_draws", "2"
+        )
+        words[words.index(tmp_path / "out")] = tmp_path / name
+        call = [sys.executable, "-m", *start, "eval.summaries", *map(str, words)]
+        env = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(call, cwd=REPO, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("15 summaries scored") == 1  # only rank 0 speaks
+    assert sorted(path.name for path in (tmp_path / "two").iterdir()) == sorted(
+        path.name for path in (tmp_path / "one").iterdir()
+    )
+    for name in ("scores.jsonl", "metrics.json", "table.md"):
+        assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 
 
 @pytest.mark.real

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from merge.fold import FoldConfig
 from merge.fold import main as fold
 from merge.recipe import MergeConfig
 from merge.run import main
+from merge.vocabulary import check_template
 from tests import pico
 from tests.merge.checkpoints import adapter, judge, read, tensors
 
@@ -193,6 +195,57 @@ def test_experts_with_added_tokens_merge_whether_folded_or_not(tmp_path: Path) -
         two_tokens_more(folder)
     main(recipe(experts, tmp_path))
     assert tensors(tmp_path / "merged")["model.embed_tokens.weight"].shape[0] == rows
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% if messages %}",  # unclosed
+        "{{ messages | nofilter }}",
+        "{{ raise_exception('no chat') }}",
+        "{{ messages[0]['nope']['x'] }}",
+        "{{ messages[0]['content'] + 1 }}",
+    ],
+)
+def test_a_chat_template_that_cannot_be_rendered_is_found_before_the_merge(
+    template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged: list[object] = []
+    monkeypatch.setattr("merge.run.merge", lambda *given: merged.append(given))
+    experts = {name: judge(tmp_path / name, seed=seed) for seed, name in enumerate(("hi", "fr"), start=1)}
+    (experts["hi"] / "chat_template.jinja").write_text(template, "utf-8")
+    with pytest.raises(ModelError, match=r"the chat template of .*hi cannot be rendered"):
+        main(recipe(experts, tmp_path))
+    assert not merged
+
+
+@pytest.mark.parametrize("added", [{"bos_token": None}, {"bos_token": {"content": "<s>", "lstrip": False}}])
+def test_a_template_finds_its_special_tokens_however_they_are_written(added: dict[str, Any], tmp_path: Path) -> None:
+    folder = judge(tmp_path / "hi", chat_template="{{ bos_token + 'x' + eos_token }}")
+    config = tmp_path / "hi" / "tokenizer_config.json"
+    config.write_text(json.dumps({**read(config), **added}), "utf-8")
+    check_template(folder)
+
+
+def test_of_a_list_of_chat_templates_the_default_is_rendered(tmp_path: Path) -> None:
+    """As tokenizer_config.json of older models has them."""
+    folder = judge(tmp_path / "hi", chat_template=None)
+    for text in ("{{ messages[0]['content'] }}", "{% if"):
+        templates = [{"name": "default", "template": text}, {"name": "rag", "template": "x"}]
+        config = read(folder / "tokenizer_config.json")
+        (folder / "tokenizer_config.json").write_text(json.dumps({**config, "chat_template": templates}), "utf-8")
+        with pytest.raises(ModelError, match="cannot be rendered") if text == "{% if" else nullcontext():
+            check_template(folder)
+
+
+def test_an_expert_whose_config_counts_more_tokens_than_its_embeddings_is_refused(tmp_path: Path) -> None:
+    """The other expert has the same tensors and a sound config: what its config builds says nothing of this one's."""
+    experts = {name: judge(tmp_path / name, seed=seed) for seed, name in enumerate(("hi", "fr"), start=1)}
+    config = read(experts["fr"] / "config.json")
+    more = {**config, "vocab_size": config["vocab_size"] + 2}
+    (experts["fr"] / "config.json").write_text(json.dumps(more), "utf-8")
+    with pytest.raises(ModelError, match=r"^fr: .* mismatched weights"):
+        main(recipe(experts, tmp_path))
 
 
 def test_a_merge_that_has_to_stop_and_does_not_is_refused(tmp_path: Path) -> None:

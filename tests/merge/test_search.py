@@ -108,6 +108,20 @@ def test_the_right_expert_is_found_and_the_recipe_runs(tmp_path: Path, judges: P
         main(searched(tmp_path, judges, merge_best=True, if_exists="resume"))
 
 
+def test_a_finished_search_goes_on_where_it_is_given_more_evaluations(tmp_path: Path, judges: Path) -> None:
+    whole, grown = tmp_path / "whole", tmp_path / "grown"
+    main(searched(tmp_path, judges, output_dir=str(whole), merge_best=True))
+    main(searched(tmp_path, judges, output_dir=str(grown), merge_best=True, evaluations=2))
+    assert len(trace(grown)) == 2
+    main(searched(tmp_path, judges, output_dir=str(grown), merge_best=True, if_exists="resume"))
+    assert trace(grown) == trace(whole)
+    assert read(grown / "metrics.json") == read(whole / "metrics.json")
+    best, merged = tensors(whole / "merged"), tensors(grown / "merged")
+    assert all(torch.equal(best[name], merged[name]) for name in best)
+    with pytest.raises(RunFolderError, match=r"other config \(evaluations\)"):
+        main(searched(tmp_path, judges, output_dir=str(grown), merge_best=True, evaluations=7, if_exists="resume"))
+
+
 def test_the_plan_writes_nothing(tmp_path: Path, judges: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(searched(tmp_path, judges, plan=True))
     line = (

@@ -32,6 +32,15 @@ def test_a_lora_that_fits_passes(fields: dict[str, Any]) -> None:
     check_adapter(CONFIG, lora(**fields))
 
 
+def test_what_it_trains_is_counted_with_whole_modules() -> None:
+    # q_proj is 32 x 32 in both layers; A and B of rank 4 have 4 x 32 each.
+    fields: dict[str, Any] = {"lora_r": 4, "lora_target_modules": ["q_proj"]}
+    assert check_adapter(CONFIG, lora(**fields)) == 2 * 4 * (32 + 32)
+    saved = check_adapter(CONFIG, lora(**fields, lora_modules_to_save=["embed_tokens"]))
+    assert saved == 2 * 4 * (32 + 32) + CONFIG.vocab_size * 32
+    assert check_adapter(CONFIG, ModelArguments(model_name_or_path="m")) is None
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -139,7 +139,7 @@ def test_a_model_that_the_hub_does_not_give_is_one_line_at_once(hub: HubServer) 
             ModelError, match=f"the Hub has no model {name} for this login; correct the name, or log in"
         ):
             check_model(name)
-    with pytest.raises(ModelError, match=r"model me/open has no revision v9; correct model_revision"):
+    with pytest.raises(ModelError, match=r"model me/open has no revision v9; name a branch, tag or commit of it"):
         check_model("me/open", revision="v9")
     with pytest.raises(ModelError, match=r"model me/empty on the Hub has no config\.json"):
         check_model("me/empty", whole=True)
@@ -178,3 +178,10 @@ def test_bf16_on_a_gpu_without_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -
     words = ["--model_name_or_path", "m", "--train_file", "t", "--output_dir", "out", "--bf16", "true"]
     with pytest.raises(ConfigError, match="bf16 is asked for and this GPU has none; set fp16: true, or bf16: false"):
         train_arguments.parse_arguments(words)
+
+
+def test_fp16_on_a_cpu_is_refused_before_data_is_read(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    with pytest.raises(ConfigError, match="fp16 needs a GPU"):
+        run_training(tmp_path, "judge", fp16=True, use_cpu=True)
+    assert not (tmp_path / "judge").exists()

@@ -94,6 +94,17 @@ def test_the_text_of_a_plan_and_no_folder(tmp_path: Path, capsys: pytest.Capture
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_modules_that_are_trained_whole_are_counted(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    plans = [
+        make_plan(arguments(tmp_path, use_peft=True, **more)) for more in ({}, {"lora_modules_to_save": "embed_tokens"})
+    ]
+    low, saved = (plan.shapes["lora"].trained for plan in plans if plan.shapes)
+    assert saved - low == 32 * len(pico.tokenizer())  # of hidden size 32
+    disk = [next(line for line in describe(plan).splitlines() if line.startswith("disk: ")) for plan in plans]
+    assert disk[0] != disk[1]
+
+
 def test_what_is_not_to_be_had_is_left_out_with_the_reason(tmp_path: Path) -> None:
     make_folder(tmp_path)
     unknown = make_plan(arguments(tmp_path, model_name_or_path="nobody/nothing"))
