@@ -17,12 +17,12 @@ from core.records import SummaryRecord
 from core.verdict import MARKER, parse_verdict
 from eval.backends.completion import Completion, DigitStep
 from eval.backends.transformers import DigitRecorder, DigitTokens
-from eval.metric import EMPTY, TOO_LONG, Scores
-from eval.prefix import Prefix, check_cache, over_strengths, row
-from eval.prompt_tokens import fit_text, longest_input, text_ids
 from eval.steering.positions import Span
+from eval.steering.prefix import Prefix, check_cache, over_strengths, row
 from eval.steering.sweep import Sweep
-from eval.summary_prompts import prompt_parts
+from eval.summary.metric import EMPTY, TOO_LONG, Scores
+from eval.summary.prompt_tokens import fit_text, longest_input, text_ids
+from eval.summary.prompts import prompt_parts
 from train.generation import decode, up_to_stop
 
 EXPECTED, GENERATED = "direct", "direct_generated"
@@ -99,7 +99,7 @@ class Direct:
     def score(self, prepared: Sequence[PreparedPrompt], sweeps: Sequence[Sweep]) -> list[list[Scores]]:
         """The scores of each summary under each sweep, by name; None where no score was written.
 
-        Raises ConfigError and others as `eval.prefix.over_strengths` does.
+        Raises ConfigError and others as `eval.steering.prefix.over_strengths` does.
         """
         with torch.inference_mode():
             return [[_by_name(written) for written in self._written(one, sweeps)] for one in prepared]

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from core.jsonl import finite
 from core.records import SummaryRecord
-from eval.metric import EMPTY, NO_REFERENCE, TOO_LONG, Scores
-from eval.prefix import Prefix, check_cache, over_strengths, row
-from eval.prompt_tokens import fit_text, longest_input, opening_ids, text_ids
+from eval.steering.prefix import Prefix, check_cache, over_strengths, row
 from eval.steering.sweep import Sweep
+from eval.summary.metric import EMPTY, NO_REFERENCE, TOO_LONG, Scores
+from eval.summary.prompt_tokens import fit_text, longest_input, opening_ids, text_ids
 
 NAME = "gptscore"
 Given = Literal["document", "reference", "summary", "both"]
@@ -87,7 +87,7 @@ class GPTScore:
     def score(self, prepared: Sequence[PreparedSummary], sweeps: Sequence[Sweep]) -> list[list[Scores]]:
         """The scores of each summary under each sweep, by name; None where one is not finite.
 
-        Raises ConfigError and others as `eval.prefix.over_strengths` does.
+        Raises ConfigError and others as `eval.steering.prefix.over_strengths` does.
         """
         with torch.inference_mode():
             return [[{NAME: scores} for scores in self._scores(one, sweeps)] for one in prepared]

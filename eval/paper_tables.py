@@ -75,9 +75,7 @@ def cia(tables: Path, folders: Sequence[Path]) -> Written:
     measured = Measured([run for run in runs if run.command == "eval.agree"])
     tokens = [row for run in runs if run.command == "data_prep.tokens" for row in run.metrics["rows"]]
     content = build(paper, measured, tokens)
-    return Written(
-        content, text.markdown(content), page.render(content, manifests(runs)), text.counts(content)
-    )
+    return Written(content, text.markdown(content), page.render(content, manifests(runs)), text.counts(content))
 
 
 def steereval(tables: Path, folders: Sequence[Path]) -> Written:

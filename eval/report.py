@@ -26,7 +26,7 @@ from eval.reporting.page import HEADLINE, render
 from eval.reporting.runs import RunRead, lines, read_run
 from eval.reporting.steering import RULES
 from eval.reporting.verdicts import disagreement_row, far_off, gather
-from eval.summary_table import layers_in_short
+from eval.summary.table import layers_in_short
 
 CELL = ("language", "dimension", "metric", "model", "pivot", "method", "scale", "n", "n_human")
 POINT = ("strength", "mean_score", "moved_sd", "broken", "n_unscored", "gain")

@@ -36,15 +36,15 @@ from eval.comet.directions import check_directions
 from eval.comet.metric import CometMetric
 from eval.direct import Direct
 from eval.gptscore import GPTScore
-from eval.metric import Metric
 from eval.row_files import RowFiles
 from eval.steering.directions import Directions
 from eval.steering.held_out import held_out_moves
-from eval.summary_metrics import cells, summary_metrics
-from eval.summary_options import SummariesConfig, listed
-from eval.summary_scores import Scored, gather, row_key, score_summaries
-from eval.summary_sweeps import Cell, Chosen, Sweeps, read_directions
-from eval.summary_table import markdown, table
+from eval.summary.metric import Metric
+from eval.summary.metrics import cells, summary_metrics
+from eval.summary.options import SummariesConfig, listed
+from eval.summary.scores import Scored, gather, row_key, score_summaries
+from eval.summary.sweeps import Cell, Chosen, Sweeps, read_directions
+from eval.summary.table import markdown, table
 from train.launch import LONGEST_WAIT, on_main, open_run
 from train.load import check_model, load_model, load_tokenizer
 

@@ -16,9 +16,9 @@ from core.jsonl import finite
 from core.records import SummaryRecord
 from eval.comet.directions import check_directions
 from eval.comet.model import Comet
-from eval.metric import EMPTY, NO_REFERENCE, Scores
 from eval.steering.hooks import check_steerable
 from eval.steering.sweep import Sweep
+from eval.summary.metric import EMPTY, NO_REFERENCE, Scores
 
 Steered = Literal["mt", "ref", "both"]
 NAME, SOURCE = "comet", ""

@@ -23,7 +23,7 @@ from eval.reporting.steering import (
 )
 from eval.reporting.steering_charts import alignment_chart, development_chart, similarity_chart
 from eval.reporting.verdicts import Gathered, Verdict, choose, far_off, texts
-from eval.summary_table import layers_in_short
+from eval.summary.table import layers_in_short
 
 HEADLINE = ("kappa", "pearson", "spearman", "kendall", "exact")
 

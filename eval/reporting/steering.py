@@ -6,7 +6,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from eval.summary_table import layers_in_short
+from eval.summary.table import layers_in_short
 
 RULES = {
     "oracle": ("Oracle", "chosen on the test scores"),

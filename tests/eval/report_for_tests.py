@@ -15,7 +15,7 @@ from eval.agree import main as agree
 from eval.reporting.page import render
 from eval.reporting.runs import read_run
 from eval.reporting.verdicts import Gathered, gather
-from eval.summary_metrics import cells, strengths
+from eval.summary.metrics import cells, strengths
 
 HOSTILE = "<script>alert(1)</script> </script> {{7*7}} & \"quoted\" 'too'"
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "circle", "use", "rect", "polyline"}

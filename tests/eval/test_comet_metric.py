@@ -14,9 +14,9 @@ from core.progress import Progress
 from core.records import SummaryRecord
 from eval.comet import Comet
 from eval.comet.metric import CometMetric, CometPrepared
-from eval.metric import EMPTY, NO_REFERENCE, Metric
 from eval.steering.directions import POOLED_EMBEDDING, Directions, LinearMap
 from eval.steering.sweep import UNSTEERED, Sweep
+from eval.summary.metric import EMPTY, NO_REFERENCE, Metric
 from tests.eval import comet_checkpoint
 from tests.eval.comet_checkpoint import WIDTH, ByHand
 

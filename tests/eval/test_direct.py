@@ -11,12 +11,12 @@ from core.errors import ConfigError
 from core.length import MARK
 from core.records import SummaryRecord
 from eval.direct import Direct, PreparedPrompt
-from eval.metric import EMPTY, TOO_LONG
 from eval.steering.directions import Directions
 from eval.steering.hooks import steer
 from eval.steering.sweep import UNSTEERED, Sweep
-from eval.summary_prompts import prompt_parts, wording
-from eval.summary_wordings import WORDINGS
+from eval.summary.metric import EMPTY, TOO_LONG
+from eval.summary.prompts import prompt_parts, wording
+from eval.summary.wordings import WORDINGS
 from tests.pico import CHAT_TEMPLATE, NO_SYSTEM_TEMPLATE, tokenizer
 from tests.pico import model as pico
 

@@ -9,10 +9,10 @@ from core.errors import ConfigError
 from core.length import MARK
 from core.records import SummaryRecord
 from eval.gptscore import DOCUMENT_PROMPT, REFERENCE_PROMPT, Given, GPTScore, PreparedSummary, Prompted
-from eval.metric import EMPTY, NO_REFERENCE, TOO_LONG
 from eval.steering.directions import Directions
 from eval.steering.hooks import steer
 from eval.steering.sweep import UNSTEERED, Sweep
+from eval.summary.metric import EMPTY, NO_REFERENCE, TOO_LONG
 from tests.pico import model as pico
 from tests.pico import tokenizer
 

@@ -18,7 +18,7 @@ from eval.steering.fitting import Encoded, Learned, fit_directions
 from eval.steering.maps import MAP_KINDS, MapKind, fit_maps
 from eval.steering.pair_states import PairStates, null_directions
 from eval.steering.selection import folds_by_document, grids, nested, oracle, p_value
-from eval.summary_metrics import cells
+from eval.summary.metrics import cells
 
 PAIRS, WIDTH, LAYERS = 40, 12, (2, 5)
 

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, Lfm2Config
 from core.errors import ModelError
 from eval.direct import Direct
 from eval.gptscore import GPTScore
-from eval.prefix import Prefix, row
+from eval.steering.prefix import Prefix, row
 from tests.pico import model as pico
 from tests.pico import tokenizer
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.records import SummaryRecord
-from eval.summary_baselines import baseline_scores, system_means, words
+from eval.summary.baselines import baseline_scores, system_means, words
 
 
 def record(number: int, **changes: Any) -> SummaryRecord:

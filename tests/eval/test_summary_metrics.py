@@ -8,8 +8,8 @@ import pytest
 
 from core.records import ScoreRow, SummaryRecord
 from eval.steering.held_out import HeldOutMoves, Move
-from eval.summary_metrics import cells, strengths, summary_metrics
-from eval.summary_table import layers_in_short, markdown, table
+from eval.summary.metrics import cells, strengths, summary_metrics
+from eval.summary.table import layers_in_short, markdown, table
 
 STEERED = {"pivot": "en", "method": "vector", "scale": "relative"}
 UNSTEERED = {"pivot": None, "method": None, "scale": None}

@@ -15,9 +15,9 @@ from eval.controlled_correlation import length_partial, within_system
 from eval.correlation import METHOD, STATISTICS, correlations, undefined
 from eval.steering.held_out import HeldOutMoves
 from eval.steering.selection import broken, moved
-from eval.summary_baselines import baseline_scores
-from eval.summary_cell import Cell, read_cells
-from eval.summary_selection import Selection, points_elsewhere
+from eval.summary.baselines import baseline_scores
+from eval.summary.cell import Cell, read_cells
+from eval.summary.selection import Selection, points_elsewhere
 
 CONTROLLED = ("within_system", "length_partial")
 

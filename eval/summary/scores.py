@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from core.progress import Progress
 from core.records import ScoreRow, SummaryRecord
-from eval.metric import EMPTY, NO_REFERENCE, NO_SCORE, TOO_LONG, Metric, Scores
 from eval.row_files import RowFiles
 from eval.steering.sweep import Sweep
+from eval.summary.metric import EMPTY, NO_REFERENCE, NO_SCORE, TOO_LONG, Metric, Scores
 
 SHORTENED = "shortened"
 LISTED = 10

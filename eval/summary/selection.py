@@ -23,7 +23,7 @@ from eval.steering.selection import (
     p_value,
     point_correlations,
 )
-from eval.summary_cell import Cell, Point
+from eval.summary.cell import Cell, Point
 
 NOTES = {
     "oracle": "chosen on the test scores, so it is too good by what luck gives; not a result",

@@ -11,7 +11,7 @@ from eval.steering.directions import Directions
 from eval.steering.hooks import check_steerable
 from eval.steering.pair_states import PairStates, null_directions
 from eval.steering.sweep import UNSTEERED, Sweep
-from eval.summary_options import SummariesConfig
+from eval.summary.options import SummariesConfig
 
 Cell = tuple[str, str]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from core.chat import THE_DAY, fold_system
 from core.errors import ConfigError
-from eval.prompt_tokens import opening_ids
-from eval.summary_wordings import WORDINGS, Levels, Wording
+from eval.summary.prompt_tokens import opening_ids
+from eval.summary.wordings import WORDINGS, Levels, Wording
 
 # Private characters: they stand where document and summary go while a chat template is rendered.
 _DOCUMENT, _SUMMARY = "\ue000", "\ue001"
