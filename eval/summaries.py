@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from accelerate import PartialState
 
-from core.config import run_command
+from core.config import check_known, run_command
 from core.errors import ConfigError, DataError
 from core.jsonl import atomic, write_json
 from core.progress import say
@@ -38,12 +38,13 @@ from eval.direct import Direct
 from eval.gptscore import GPTScore
 from eval.row_files import RowFiles
 from eval.steering.directions import Directions
-from eval.steering.held_out import held_out_moves
+from eval.steering.held_out import HeldOutMoves, held_out_moves
 from eval.summary.metric import Metric
 from eval.summary.metrics import cells, summary_metrics
 from eval.summary.options import SummariesConfig, listed
+from eval.summary.prompts import wording
 from eval.summary.scores import Scored, gather, row_key, score_summaries
-from eval.summary.sweeps import Cell, Chosen, Sweeps, read_directions
+from eval.summary.sweeps import Cell, Chosen, Sweeps, named, read_directions
 from eval.summary.table import markdown, table
 from train.launch import LONGEST_WAIT, on_main, open_run
 from train.load import check_model, load_model, load_tokenizer
@@ -60,12 +61,14 @@ def main(config: SummariesConfig) -> None:
     records = read_summaries(config, config.input)
     dev = read_summaries(config, config.dev) if config.dev else []
     folders = read_directions(config.directions)
-    sweeps = Sweeps(config, folders)
+    sweeps, moves = Sweeps(config, folders), held_out_moves(folders)
+    check_cells(config, records, dev, list(folders))
     check_metric(config)
     with open_run(config.output, "eval.summaries", config, inputs(config), config.if_exists, config.seed) as run:
         metric, check = load_metric(config, state)
-        for _, directions in folders.values():
-            check(directions)
+        for folder, directions in folders.values():
+            with named(folder):
+                check(directions)
 
         def scored(some: Sequence[SummaryRecord], name: str) -> Scored:
             files = RowFiles(config.output / name, ScoreRow, row_key, state.process_index)
@@ -79,7 +82,7 @@ def main(config: SummariesConfig) -> None:
             chosen = choose(config, dev, scored(dev, DEV_SCORES_FILE), sweeps)
         found = scored(records, SCORES_FILE)
         notes = [*unsteered_notes(records, list(folders)), *found.notes()]
-        on_main(lambda: write(config, records, found, chosen, {d: p for d, (p, _) in folders.items()}, notes))
+        on_main(lambda: write(config, records, found, chosen, moves, notes))
         run.note(counts=found.counts())
     say(f"{config.output}: {len(records)} summaries scored")
 
@@ -124,6 +127,26 @@ def inputs(config: SummariesConfig) -> list[Path]:
     model = Path(config.model_name_or_path)
     dev = [config.dev] if config.dev else []
     return [config.input, *dev, *config.directions, *([model] if model.is_dir() else [])]
+
+
+def check_cells(
+    config: SummariesConfig, records: Sequence[SummaryRecord], dev: Sequence[SummaryRecord], steered: Sequence[str]
+) -> None:
+    """Raises a UserError where a cell that the config asks for cannot be made, whatever the model says."""
+    there = {"null_language": steered, "null_dimension": sorted({record.dimension for record in records})}
+    for field, known in there.items():
+        for value in listed(getattr(config, field) or []):
+            check_known(value, known, f"{field}: ")
+    if config.prompt_language == "target":
+        for record in records:
+            wording(record.language)
+    rated = {(record.language, record.dimension) for record in dev if record.human_score is not None}
+    for record in records if config.dev else ():
+        if record.language in steered and (record.language, record.dimension) not in rated:
+            raise DataError(
+                f"{config.dev} has no human-scored {record.language} summary on {record.dimension} to choose a strength on; "
+                "give some, or leave the language's directions out"
+            )
 
 
 def check_metric(config: SummariesConfig) -> None:
@@ -188,11 +211,10 @@ def write(
     records: Sequence[SummaryRecord],
     scored: Scored,
     dev: list[dict[str, Any]],
-    folders: Mapping[str, Path],
+    moves: Mapping[str, HeldOutMoves],
     notes: list[str],
 ) -> None:
     """metrics.json and table.md, printed too; scores.csv where the input is a table."""
-    moves = held_out_moves(folders)
     metrics = summary_metrics(records, scored.rows, config.resamples, config.seed, moves)
     metrics |= {"dev": dev, "notes": notes}
     write_json(metrics, config.output / METRICS_FILE)

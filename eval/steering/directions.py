@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -70,7 +70,7 @@ class DirectionFacts(BaseModel):
     pooling: str | None = None
     pool_special_tokens: bool | None = None
     pairs: int | None = None
-    mean_norms: dict[int, float] = {}
+    mean_norms: dict[int, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
     map_kind: str | None = None
     map_fit: dict[int, dict[str, int | float | None]] = {}
     held_out_pairs: int | None = None
@@ -106,6 +106,8 @@ class Directions:
             raise DataError(
                 f"directions: {len(stored)} vectors that are not of one size; give one vector for each layer"
             )
+        if any(linear.left.shape[1:] != linear.right.shape[:1] for linear in stored_maps.values()):
+            raise DataError("directions: the two factors of a map are not of one rank; learn the map again")
         if extra := stored_maps.keys() - stored.keys():
             raise DataError(f"directions: layer {min(extra)} has a map and no vector; give both")
         tensors = _named(stored, stored_maps)
@@ -142,7 +144,10 @@ class Directions:
         vectors, maps = _unnamed(tensors, folder)
         if sorted(vectors) != sorted(facts.layers):
             raise DataError(f"{folder}: {WEIGHTS_FILE} and {FACTS_FILE} differ in their layers; learn them again")
-        return cls.from_vectors(vectors, maps, **facts.model_dump(exclude={"layers", "hidden_size"}))
+        try:
+            return cls.from_vectors(vectors, maps, **facts.model_dump(exclude={"layers", "hidden_size"}))
+        except DataError as error:
+            raise DataError(f"{folder}: {error}") from None
 
     def at_layers(self, layers: Sequence[int]) -> "Directions":
         """The same directions at some of their layers. Raises ConfigError for no layer and for one that they lack."""

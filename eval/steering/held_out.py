@@ -63,10 +63,16 @@ class HeldOutMoves(NamedTuple):
         return sum(gains) / len(gains)
 
 
-def held_out_moves(folders: Mapping[str, Path]) -> dict[str, HeldOutMoves]:
-    """By language, from the folders of its directions; those without held-out pairs, or without kept states, are left out."""
-    kept = {language: folder for language, folder in folders.items() if (folder / PAIRS_FILE).is_file()}
-    found = {code: HeldOutMoves.of(Directions.load(folder), PairStates.load(folder)) for code, folder in kept.items()}
+def held_out_moves(folders: Mapping[str, tuple[Path, Directions]]) -> dict[str, HeldOutMoves]:
+    """By language, from the folders of its directions; those without held-out pairs, or without kept states, are left out.
+
+    Raises DataError where kept states are broken or not those of the directions.
+    """
+    kept = {language: found for language, found in folders.items() if (found[0] / PAIRS_FILE).is_file()}
+    found = {
+        language: HeldOutMoves.of(directions, PairStates.load(folder, directions))
+        for language, (folder, directions) in kept.items()
+    }
     return {language: moves for language, moves in found.items() if moves is not None}
 
 

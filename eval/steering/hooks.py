@@ -90,8 +90,8 @@ def check_steerable(directions: Directions, method: Method, scale: Scale) -> Non
     """Raises ConfigError for an unknown method or scale, DataError where the directions lack what they need."""
     if method not in ("vector", "map") or scale not in ("raw", "relative"):
         raise ConfigError(f"method {method!r} on scale {scale!r} is unknown; use vector (raw or relative) or map")
-    if method == "map" and not directions.maps:
-        raise DataError("directions hold no maps; learn them with eval.directions --maps true")
+    if method == "map" and (lacking := [layer for layer in directions.layers if layer not in directions.maps]):
+        raise DataError(f"layer {lacking[0]} has no map; learn maps with eval.directions --maps true")
     if method == "vector" and scale == "relative":
         for layer, vector in directions.vectors.items():
             if layer not in directions.facts.mean_norms or not vector.any():

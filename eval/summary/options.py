@@ -1,9 +1,9 @@
 """Fields of eval.summaries, and what must hold between them."""
 
-import sys
 from pathlib import Path
 from typing import Literal, Self
 
+import torch
 from pydantic import Field, model_validator
 
 from core.config import CommandConfig, IfExists
@@ -15,6 +15,7 @@ DEFAULT_STRENGTHS = {
     ("vector", "relative"): (-0.3, -0.1, -0.03, 0.0, 0.03, 0.1, 0.3),
     ("map", None): (0.0, 0.25, 0.5, 0.75, 1.0),
 }
+LARGEST = torch.finfo(torch.float32).max
 # Options that one metric alone heeds.
 OF_METRIC = {
     "given": ("gptscore",), "prompt_language": ("direct",), "positions": ("direct",), "comet_steer": ("comet",),
@@ -99,7 +100,7 @@ class SummariesConfig(CommandConfig):
         chosen = self.strengths or DEFAULT_STRENGTHS.get((self.method, self.vector_scale()))
         if chosen is None:
             raise ConfigError("scale raw has no default strengths; give strengths")
-        low, high = (0.0, 1.0) if self.method == "map" else (-sys.float_info.max, sys.float_info.max)
+        low, high = (0.0, 1.0) if self.method == "map" else (-LARGEST, LARGEST)
         if not all(low <= strength <= high for strength in chosen):
             raise ConfigError(f"strengths of a {self.method} go from {low:g} to {high:g}; correct strengths")
         return sorted({0.0, *chosen})

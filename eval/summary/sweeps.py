@@ -1,17 +1,18 @@
 """What each summary is scored under: unsteered, its language's directions at every strength, and null draws of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from core.errors import ConfigError, DataError
+from core.errors import ConfigError, DataError, UserError
 from core.records import SummaryRecord
 from eval.steering.directions import Directions
 from eval.steering.hooks import check_steerable
 from eval.steering.pair_states import PairStates, null_directions
 from eval.steering.sweep import UNSTEERED, Sweep
-from eval.summary.options import SummariesConfig
+from eval.summary.options import SummariesConfig, listed
 
 Cell = tuple[str, str]
 
@@ -31,14 +32,15 @@ class Sweeps:
         self.config, self._directions = config, directions
         self._chosen: Mapping[Cell, Chosen | None] | None = None
         for folder, found in directions.values():
-            check_steerable(found, config.method, config.scale)
+            with named(folder):
+                check_steerable(found, config.method, config.scale)
             self._layer_sets(found, folder)
         # Made once each: sweeps are told apart by their directions.
         self._at = cache(lambda language, layers: directions[language][1].at_layers(list(layers)))
         # The draws of one language at a time: maps take some megabytes each.
         self._nulls = lru_cache(maxsize=1)(self._make_nulls)
         for language in directions if config.null_draws else ():
-            if config.in_null(language, "") or config.null_dimension:
+            if config.null_language is None or language in listed(config.null_language):
                 self._pairs(language)
 
     def choose(self, chosen: Mapping[Cell, Chosen | None]) -> None:
@@ -72,7 +74,7 @@ class Sweeps:
         return [self._sweep(null.at_layers(layers), draw) for draw, null in enumerate(draws) for layers in sets]
 
     def _pairs(self, language: str) -> PairStates:
-        return PairStates.load(self._directions[language][0])
+        return PairStates.load(*self._directions[language])
 
     def _sweep(self, directions: Directions, draw: int | None = None) -> Sweep:
         config = self.config
@@ -85,7 +87,16 @@ class Sweeps:
             if missing := sorted(set(layers) - set(directions.layers)):
                 there = ", ".join(map(str, directions.layers))
                 raise ConfigError(f"layer_sets names layer {missing[0]}, but {folder} has {there}; correct layer_sets")
-        return [sorted(set(layers)) for layers in sets]
+        return [list(layers) for layers in dict.fromkeys(tuple(sorted(set(layers))) for layers in sets)]
+
+
+@contextmanager
+def named(folder: Path) -> Iterator[None]:
+    """Errors of the user's say which folder of directions they are of."""
+    try:
+        yield
+    except UserError as error:
+        raise type(error)(f"{folder}: {error}") from None
 
 
 def read_directions(folders: Sequence[Path]) -> dict[str, tuple[Path, Directions]]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 import yaml
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
 
 Floats = NDArray[np.float64]
@@ -34,9 +35,15 @@ HPARAMS: dict[str, Any] = {
 }
 
 
-def write(folder: Path, seed: int = 0, shape: dict[str, int] | None = None, **changes: Any) -> Path:
-    """A checkpoint folder with its encoder's config and tokenizer in encoder/. ``changes`` are fields of hparams.yaml, ``shape``
-    those of the encoder's config.
+def write(
+    folder: Path,
+    seed: int = 0,
+    shape: dict[str, int] | None = None,
+    words: PreTrainedTokenizerFast | None = None,
+    **changes: Any,
+) -> Path:
+    """A checkpoint folder with its encoder's config and tokenizer (``words``, else one of letters) in encoder/. ``changes`` are
+    fields of hparams.yaml, ``shape`` those of the encoder's config.
 
     The state has what Unbabel's has: positions of an older transformers, masks that drop layers in training.
     """
@@ -44,7 +51,7 @@ def write(folder: Path, seed: int = 0, shape: dict[str, int] | None = None, **ch
     config = encoder_config(**(shape or {}))
     (folder / "checkpoints").mkdir(parents=True)
     config.save_pretrained(folder / "encoder")
-    tokenizer().save_pretrained(folder / "encoder")
+    (words or tokenizer()).save_pretrained(folder / "encoder")
     (folder / "hparams.yaml").write_text(yaml.safe_dump(fields), encoding="utf-8")
     state = weights(config, fields, seed)
     torch.save({"epoch": 1, "state_dict": state, "hyper_parameters": fields}, folder / "checkpoints" / "model.ckpt")
@@ -59,9 +66,9 @@ def encoder_config(**shape: int) -> XLMRobertaConfig:
         "intermediate_size": 12,
         "max_position_embeddings": POSITIONS,
     }
-    size = len(SPECIAL) + len(LETTERS)
+    pico["vocab_size"] = len(SPECIAL) + len(LETTERS)
     special = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
-    return XLMRobertaConfig(vocab_size=size, type_vocab_size=1, **special, **(pico | shape))
+    return XLMRobertaConfig(type_vocab_size=1, **special, **(pico | shape))
 
 
 def weights(config: XLMRobertaConfig, hparams: dict[str, Any], seed: int) -> dict[str, torch.Tensor]:
@@ -89,9 +96,19 @@ def weights(config: XLMRobertaConfig, hparams: dict[str, Any], seed: int) -> dic
 def tokenizer() -> PreTrainedTokenizerFast:
     """One token a letter, ▁ before each word, <s> and </s> around each text: "ab c" is <s> ▁ a b ▁ c </s>."""
     vocabulary = [(piece, 0.0) for piece in SPECIAL] + [(letter, -1.0) for letter in LETTERS]
-    tok = Tokenizer(models.Unigram(vocabulary, unk_id=3))
+    return as_xlm_roberta(models.Unigram(vocabulary, unk_id=3))
+
+
+def as_xlm_roberta(model: models.Unigram, corpus: Iterable[str] = ()) -> PreTrainedTokenizerFast:
+    """A tokenizer like XLM-R's around a Unigram model, which is trained first where there is a corpus."""
+    tok = Tokenizer(model)
     tok.pre_tokenizer = pre_tokenizers.Metaspace()
     tok.decoder = decoders.Metaspace()
+    if corpus:
+        trainer = trainers.UnigramTrainer(
+            vocab_size=4000, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False
+        )
+        tok.train_from_iterator(corpus, trainer)
     tok.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )

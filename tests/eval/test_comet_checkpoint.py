@@ -144,7 +144,7 @@ class TestFile:
 class TestHparams:
     """hparams.yaml names what the network is."""
 
-    @pytest.mark.parametrize("name", [*comet_checkpoint.HPARAMS.keys() - {"dropout", "batch_size"}])
+    @pytest.mark.parametrize("name", sorted(comet_checkpoint.HPARAMS.keys() - {"dropout", "batch_size"}))
     def test_a_missing_field_is_named(self, folder: Path, name: str) -> None:
         change_hparams(folder, without=name)
         assert refused(folder).startswith(f"FOLDER/hparams.yaml: {name} is missing; ")

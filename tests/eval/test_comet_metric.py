@@ -197,7 +197,7 @@ class TestRefusals:
 
     def test_maps_that_are_not_there(self, comet: Comet) -> None:
         found = Directions.from_vectors({0: torch.ones(WIDTH)}, mean_norms={0: 1.0}, hook_point=POOLED_EMBEDDING)
-        assert "hold no maps" in self.refused(comet, found, method="map", scale=None)
+        assert "has no map" in self.refused(comet, found, method="map", scale=None)
 
     @pytest.mark.parametrize("strength", [-0.1, 1.1, float("nan")])
     def test_strengths_of_a_map_beyond_its_ends(self, comet: Comet, strength: float) -> None:

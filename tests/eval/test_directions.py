@@ -412,7 +412,8 @@ def test_states_of_the_pairs_are_kept(tmp_path: Path) -> None:
     given = ["--model_name_or_path", save_pico(tmp_path / "pico"), "--input", parallel(tmp_path), "--source", "fr"]
     given += ["--pairs", "3", "--held_out", "1", "--layers", "1"]
     assert run(*given, "--output", tmp_path / "out") == 0
-    directions, states = Directions.load(tmp_path / "out"), PairStates.load(tmp_path / "out")
+    directions = Directions.load(tmp_path / "out")
+    states = PairStates.load(tmp_path / "out", directions)
     torch.testing.assert_close(
         directions.vectors[1], (states.pivot - states.source)[:, 0].mean(0), atol=1e-5, rtol=1e-4
     )
@@ -430,7 +431,8 @@ def test_a_comet_checkpoint_is_steered_at_its_embedding(tmp_path: Path, capsys: 
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     given = ["--model_name_or_path", write_comet(tmp_path / "comet"), "--input", path, "--source", "fr"]
     assert run(*given, "--output", tmp_path / "out", "--maps", "true", "--pairs", "6") == 0
-    directions, states = Directions.load(tmp_path / "out"), PairStates.load(tmp_path / "out")
+    directions = Directions.load(tmp_path / "out")
+    states = PairStates.load(tmp_path / "out", directions)
     assert (directions.facts.hook_point, directions.layers) == (POOLED_EMBEDDING, [0])
     torch.testing.assert_close(
         directions.vectors[0], (states.pivot - states.source)[:, 0].mean(0), atol=1e-5, rtol=1e-4

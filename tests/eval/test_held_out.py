@@ -52,9 +52,11 @@ def test_nothing_held_out_tells_nothing(tmp_path: Path) -> None:
     """No pairs, one pair (no variance to explain), no kept states."""
     assert HeldOutMoves.of(*learned(held_out=0)) is None
     assert HeldOutMoves.of(*learned(held_out=1)) is None
+    folders = {}
     for name, count in (("fr", 8), ("hi", 0), ("tr", 8)):
         directions, states = learned(count)
         directions.save(tmp_path / name)
+        folders[name] = (tmp_path / name, directions)
         if name != "tr":
             states.save(tmp_path / name)
-    assert list(held_out_moves({name: tmp_path / name for name in ("fr", "hi", "tr")})) == ["fr"]
+    assert list(held_out_moves(folders)) == ["fr"]

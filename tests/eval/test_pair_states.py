@@ -42,9 +42,9 @@ def signs(pairs: int, draw: int, seed: int) -> list[int]:
 
 
 def test_a_folder_gives_back_the_states(tmp_path: Path) -> None:
-    states = learned().states
+    directions, states = learned()
     states.save(tmp_path)
-    loaded = PairStates.load(tmp_path)
+    loaded = PairStates.load(tmp_path, directions)
     assert loaded.layers == [2, 5]
     assert (loaded.source.shape, loaded.held_out_pivot.shape) == ((32, 2, WIDTH), (8, 2, WIDTH))
     for ours, theirs in zip(states[1:], loaded[1:], strict=True):
@@ -52,11 +52,25 @@ def test_a_folder_gives_back_the_states(tmp_path: Path) -> None:
 
 
 def test_states_that_are_missing_or_broken_are_refused(tmp_path: Path) -> None:
+    directions, states = learned()
     with pytest.raises(DataError, match="keep_pairs: true"):
-        PairStates.load(tmp_path)
+        PairStates.load(tmp_path, directions)
     save_file({"source": torch.ones(2)}, tmp_path / "pairs.safetensors")
     with pytest.raises(DataError, match="is broken"):
-        PairStates.load(tmp_path)
+        PairStates.load(tmp_path, directions)
+    for broken, message in (
+        ({"pivot": states.pivot[:10]}, "not of one size"),
+        ({"source": states.source[:, 0], "pivot": states.pivot[:, 0]}, "not of one size"),
+        ({"held_out_source": states.held_out_source[..., :3]}, "not of one size"),
+        ({"held_out_pivot": states.held_out_pivot / 0}, "not finite"),
+        ({"source": states.source + torch.nan}, "not finite"),
+        ({"source": states.source[:10], "pivot": states.pivot[:10]}, "has pairs 10, the directions 32"),
+        ({"layers": [2, 4]}, "lacks layer 5"),
+        ({"source": states.source.flip(1), "pivot": states.pivot.flip(1)}, "other pairs than taught the vector"),
+    ):
+        states._replace(**broken).save(tmp_path)
+        with pytest.raises(DataError, match=message):
+            PairStates.load(tmp_path, directions)
 
 
 @pytest.mark.parametrize("draw", [0, 1, 17])
