@@ -220,13 +220,20 @@ def test_a_stopped_run_goes_on_where_it_stopped(
         (["--directions", "DIR", "--null_language", "fr"], "set null_draws"),
         (["--directions", "DIR", "--dev", "IN", "--null_draws", "2"], "leave out dev or null_draws"),
         (["--directions", "DIR", "--dev", "absent.jsonl"], "cannot be read"),
-        (["--directions", "DIR", "--dev", "UNRATED"], "chooses no strength (no human scores)"),
-        (["--directions", "DIR", "--method", "map"], "no maps"),
+        (["--directions", "DIR", "--dev", "UNRATED"], "no human-scored fr summary on coherence"),
+        (["--directions", "DIR", "--dev", "OTHER_CELL"], "no human-scored fr summary on coherence"),
+        (["--directions", "DIR", "--null_draws", "2", "--null_language", "hi"], "null_language: hi is unknown"),
+        (["--directions", "KEPT", "--null_draws", "2", "--null_dimension", "coherense"], "did you mean coherence?"),
+        (["--directions", "FOREIGN", "--null_draws", "2"], "other pairs than taught the vector"),
+        (["--directions", "FOREIGN"], "other pairs than taught the vector"),
+        (["--metric", "direct", "--prompt_language", "target", "--input", "SWAHILI"], "no prompt is written in 'sw'"),
+        (["--directions", "DIR", "--method", "map"], "has no map"),
         (["--directions", "DIR", "--scale", "raw"], "give strengths"),
         (["--directions", "DIR", "--method", "map", "--strengths", "2"], "from 0 to 1"),
         (["--directions", "DIR", "--strengths", ".nan"], "correct strengths"),
+        (["--directions", "DIR", "--strengths", "1e39"], "correct strengths"),
         (["--directions", "DIR", "DIR"], "two folders of directions are for fr"),
-        (["--directions", "OTHER"], "another model"),
+        (["--directions", "OTHER"], "other: directions were learned on another model"),
         (["--directions", "NAMELESS"], "does not say its source language"),
         (["--directions", "absent"], "no folder of directions"),
         (["--model_name_or_path", "./absent"], "does not exist"),
@@ -241,11 +248,16 @@ def test_wrong_input(
         "NAMELESS": directions(tmp_path / "nameless", source=None),
         "IN": tmp_path / "in.jsonl",
         "UNRATED": write(tmp_path / "unrated.jsonl", summaries(rated=False)),
+        "OTHER_CELL": write(tmp_path / "other.jsonl", summaries(dimension="completeness")),
+        "SWAHILI": write(tmp_path / "sw.jsonl", [*summaries(), *summaries("sw")]),
     }
+    if "KEPT" in changes or "FOREIGN" in changes:
+        folders |= {name: learned(tmp_path / name, model_folder) for name in ("KEPT", "FOREIGN")}
+        states = PairStates.load(folders["KEPT"], Directions.load(folders["KEPT"]))
+        states._replace(source=states.source.flip(2)).save(folders["FOREIGN"])
     words = [folders.get(word, word) for word in changes]
-    before = "UNRATED" not in changes  # known from the file alone, so before a model is loaded
     assert run(*command(tmp_path, model_folder, summaries(), *words)) == 2
-    assert not before or not (tmp_path / "out" / "scores.jsonl").exists()
+    assert not (tmp_path / "out" / "scores.jsonl").exists()
     told = capsys.readouterr().err.strip().splitlines()[-1]
     assert told.startswith("error: ")
     assert message in told
@@ -285,7 +297,7 @@ def test_null_draws_of_one_cell(tmp_path: Path, model_folder: Path) -> None:
     }
     metric, null = (
         GPTScore(pico(), tokenizer()),
-        null_directions(Directions.load(folder), PairStates.load(folder), 2, 42),
+        null_directions(found := Directions.load(folder), PairStates.load(folder, found), 2, 42),
     )
     sweep = Sweep(null, (-1.0, 1.0), "vector", "relative", 2)
     [[by_hand]] = metric.score([prepared(metric, rows[0])], [sweep])
@@ -296,7 +308,8 @@ def test_null_draws_of_one_cell(tmp_path: Path, model_folder: Path) -> None:
 
 
 def test_layer_sets_are_points_of_one_grid(tmp_path: Path, model_folder: Path) -> None:
-    steering = ["--directions", directions(tmp_path / "fr"), "--strengths", "1", "--layer_sets", "[0]", "[1]", "[1, 0]"]
+    steering = ["--directions", directions(tmp_path / "fr"), "--strengths", "1"]
+    steering += ["--layer_sets", "[0]", "[1]", "[1, 0]", "[0, 1]", "[0, 0]"]  # the last two stand there already
     assert run(*command(tmp_path, model_folder, summaries(), *steering)) == 0
     written = read_rows(tmp_path / "out" / "scores.jsonl", ScoreRow, unique=False)
     assert [row.layers for row in written if row.id == "fr-coherence-0"] == [None, [0], [0, 1], [1]]
