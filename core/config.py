@@ -32,9 +32,11 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class CommandConfig(BaseModel):
-    """Base of every command's config: unknown fields are refused, defaults are checked like given values."""
+    """Base of every command's config: unknown fields and numbers that are not finite are refused, defaults are checked like
+    given values.
+    """
 
-    model_config = ConfigDict(extra="forbid", validate_default=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False, protected_namespaces=())
 
 
 C = TypeVar("C", bound=CommandConfig)

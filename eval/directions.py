@@ -24,6 +24,7 @@ from core.run import Run, shown_path
 from eval.comet import Comet
 from eval.comet.checkpoint import is_comet
 from eval.comet.directions import learn_comet
+from eval.device import Device
 from eval.markdown_table import markdown_table
 from eval.steering.directions import DirectionFacts, Directions
 from eval.steering.fitting import Learned
@@ -61,7 +62,7 @@ class DirectionsConfig(CommandConfig):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
         "auto", description="auto: as the weights are stored"
     )
-    device: str | None = Field(None, description="null: the GPU where there is one")
+    device: Device = Field(None, description="null: the GPU where there is one")
     seed: int = Field(42, description="of the draw of pairs")
 
 

@@ -11,6 +11,7 @@ from core.server import ServerOptions, keep_apart
 from eval.backends.completion import Sampling
 from eval.backends.openai import TOP_LOGPROBS, request_parameters
 from eval.backends.transformers import TOKEN_BUDGET
+from eval.device import Device
 
 IN_PROCESS = ("dtype", "device", "directions", "method", "strength", "scale", "allow_other_model")
 ON_SERVER = ("tokenizer", "system_role", "top_logprobs", "parameters", "batch", "batch_dir")
@@ -49,7 +50,7 @@ class JudgeConfig(CommandConfig):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
         "auto", description="in process: auto is as the weights are stored"
     )
-    device: str | None = Field(None, description="in process: null is this process's GPU where there is one")
+    device: Device = Field(None, description="in process: null is this process's GPU where there is one")
     directions: Path | None = Field(None, description="in process: steer with the directions of this folder")
     method: Literal["vector", "map"] = Field("vector", description="how to steer")
     strength: float | None = Field(None, description="how far to steer; positive is toward the pivot")

@@ -81,7 +81,7 @@ def main(config: SummariesConfig) -> None:
         if dev:
             chosen = choose(config, dev, scored(dev, DEV_SCORES_FILE), sweeps)
         found = scored(records, SCORES_FILE)
-        notes = [*unsteered_notes(records, list(folders)), *found.notes()]
+        notes = [*unsteered_notes(records, list(folders)), *dev_notes(records, dev), *found.notes()]
         on_main(lambda: write(config, records, found, chosen, moves, notes))
         run.note(counts=found.counts())
     say(f"{config.output}: {len(records)} summaries scored")
@@ -91,6 +91,8 @@ def read_summaries(config: SummariesConfig, path: Path) -> list[SummaryRecord]:
     """The summaries asked for. Raises DataError where a language or dimension asked for has none."""
     if path.suffix.lower() in TABLES:
         records = list(summary_columns(TableConfig(input=str(path), format="columns", output=path)))
+        if not records:
+            raise DataError(f"{path} holds no rows; check the command that wrote it")
         check_unique([record.id for record in records], path)
     else:
         records = read_rows(path, SummaryRecord)
@@ -204,6 +206,14 @@ def unsteered_notes(records: Sequence[SummaryRecord], steered: list[str]) -> lis
     notes = [f"{', '.join(unsteered)}: no directions, scored unsteered"] if unsteered and steered else []
     unused = [language for language in steered if language not in languages]
     return notes + ([f"directions for {', '.join(unused)} steer nothing: no such summaries"] if unused else [])
+
+
+def dev_notes(records: Sequence[SummaryRecord], dev: Sequence[SummaryRecord]) -> list[str]:
+    """Where strengths were chosen on the very documents that they are measured on."""
+    seen = {(record.language, record.document_id) for record in dev}
+    rated = [record for record in records if record.human_score is not None]
+    shared = sum((record.language, record.document_id) in seen for record in rated)
+    return [f"{shared} human-scored summaries are of documents that dev has: steered, no fair test"] if shared else []
 
 
 def write(

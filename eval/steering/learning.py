@@ -99,8 +99,12 @@ class SentenceEncoder:
         self.pooling, self.batch_size, self.pool_special_tokens = pooling, batch_size, pool_special_tokens
 
     def __call__(self, texts: Sequence[str]) -> Encoded:
-        """Encode sentences. Raises DataError for one without tokens, and where a hidden state is not finite."""
+        """Encode sentences. Raises DataError for one without tokens or longer than the model reads, and where a hidden state
+        is not finite."""
         ids = [torch.tensor(row, dtype=torch.long) for row in self.tokenizer(list(texts))["input_ids"]]
+        most = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        if most and (longest := max(map(len, ids))) > most:
+            raise DataError(f"a sentence has {longest} tokens, and the model reads {most}; split the row or remove it")
         by_length = sorted(range(len(ids)), key=lambda row: len(ids[row]))
         parts = []
         with Progress(len(ids), "encode") as progress, torch.inference_mode():

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from core.config import CommandConfig, IfExists
 from core.errors import ConfigError
+from eval.device import Device
 from eval.steering.hooks import Method, Scale
 
 # Symmetric, log-spaced to ±.3 for a vector on the relative scale; a raw vector has no scale that suits every model.
@@ -71,7 +72,7 @@ class SummariesConfig(CommandConfig):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
         "auto", description="auto: as the weights are stored"
     )
-    device: str | None = Field(None, description="null: the GPU where there is one")
+    device: Device = Field(None, description="null: the GPU where there is one")
     resamples: int = Field(10_000, ge=0, description="bootstrap resamples of documents behind each interval")
     seed: int = Field(42, description="of the bootstrap, folds and draws")
 

@@ -96,7 +96,7 @@ class Selection:
 
     def _unsupervised(self, grid: Grid, moves: HeldOutMoves | None) -> dict[str, Any]:
         if moves is None:
-            return {"reason": "the directions hold no held-out pairs; learn them with eval.directions --held_out"}
+            return {"reason": "no held-out pairs are kept; learn the directions with eval.directions --held_out and --keep_pairs true"}
         key = self.cell.key
         explained = [
             0.0 if point.layers is None else moves.explained(key.method or "", key.scale, point.layers, point.strength)

@@ -3,12 +3,15 @@
 Run as: python tests/benchmarks/bench_sweep.py [pico|embedded [ROUNDS]]
 
 Against one pass over the whole text for each strength; both sides compute logits of the summary's tokens alone. ``pico`` is a
-Llama of 4 layers × 256 with a vocabulary of 1,000, some 15 s; ``embedded`` has the shapes of Gemma 3 270M and its vocabulary
-of 262,144, some 3 minutes a round and 3 GB. Both are built from a config, in float32, and run on one thread, whose own time
-is taken. Wanted: .85 of the speed-up that the multiply-adds of layers, attention and head allow, and the same scores to 1e-4.
+Llama of 4 layers × 256 with a vocabulary of 1,000, some 30 s; ``embedded`` has the shapes of Gemma 3 270M and its vocabulary
+of 262,144, some 80 s a round on a quiet core and 2.1 GB. Both are built from a config, in float32, and run on one thread, whose
+own time is taken, the median round. Other programs that crowd the processor's cache still slow the larger batches more: judge
+it on a quiet machine. Wanted: .85 of the speed-up that the multiply-adds of layers, attention and head allow, and the same
+scores to 1e-4.
 """
 
 import sys
+from statistics import median
 from time import process_time
 from typing import Any
 
@@ -28,13 +31,13 @@ ROWS = {"pico": 8, "embedded": 4}
 
 
 def main() -> None:
-    size, rounds = [*sys.argv[1:], *["pico", "3"][len(sys.argv) - 1 :]]
+    size, rounds = [*sys.argv[1:], *["pico", "9"][len(sys.argv) - 1 :]]
     torch.set_num_threads(1)  # the time of one thread is what it works, however busy the machine
     torch.manual_seed(0)
     model, text = build(size), made_up_text()
     width = model.config.hidden_size
     vectors = {layer: torch.randn(width) for layer in range(model.config.num_hidden_layers)}
-    directions = Directions.from_vectors(vectors, mean_norms=dict.fromkeys(vectors, 1.0))
+    directions = Directions.from_vectors(vectors, mean_norms=dict.fromkeys(vectors, 10.0))
     metric = GPTScore(model, None, batch_size=ROWS[size])
     seconds: tuple[list[float], list[float]] = ([], [])
     for _ in range(int(rounds)):
@@ -43,7 +46,8 @@ def main() -> None:
             before = process_time()
             scores.append(score(metric, text, directions))
             seconds[place].append(process_time() - before)
-    measured, allowed = min(seconds[1]) / min(seconds[0]), multiply_adds(model, True) / multiply_adds(model, False)
+    measured = median(alone / together for together, alone in zip(*seconds, strict=True))
+    allowed = multiply_adds(model, True) / multiply_adds(model, False)
     apart = max(abs(one - other) for one, other in zip(*scores, strict=True))
     print(
         f"{size}: {len(STRENGTHS)} strengths in {min(seconds[0]):.1f} s, in passes of their own {min(seconds[1]):.1f} s"

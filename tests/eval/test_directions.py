@@ -265,6 +265,7 @@ def test_plain_vectors_of_any_kind_are_stored_in_float32(tmp_path: Path) -> None
         ({0: [1.0, float("nan")]}, None, "vector.0 is not finite"),
         ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(3, 1), torch.ones(1, 2))}, "not of one size"),
         ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(2, 1), torch.ones(1, 2), torch.ones(3))}, "not of one size"),
+        ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(2, 2), torch.ones(1, 2))}, "not of one rank"),
         ({0: [1.0, 2.0]}, {1: LinearMap(torch.ones(2, 1), torch.ones(1, 2))}, "a map and no vector"),
         ({0: [1.0, 2.0]}, {0: LinearMap(torch.ones(2, 1) / 0, torch.ones(1, 2))}, "map.0.left is not finite"),
     ],

@@ -235,7 +235,7 @@ def test_experts_are_not_taken_for_layers() -> None:
         (Directions.from_vectors({0: vector(0, 16)}), {}, ModelError, "width 16, but the model has 32"),
         (at(0, fingerprint=[1.0, 2.0]), {}, ModelError, "another model"),
         (at(0), {"scale": "relative"}, DataError, "no mean norm"),
-        (at(0), {"method": "map"}, DataError, "no maps"),
+        (at(0), {"method": "map"}, DataError, "layer 0 has no map"),
         (at(0), {"method": "turn"}, ConfigError, "unknown"),
         (at(0), {"scale": "big"}, ConfigError, "unknown"),
         (at(0), {"positions": "first"}, ConfigError, "unknown"),

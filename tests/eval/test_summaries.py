@@ -22,6 +22,7 @@ from eval.steering.directions import Directions
 from eval.steering.pair_states import PairStates, null_directions
 from eval.steering.sweep import UNSTEERED, Sweep
 from eval.summaries import SummariesConfig, main
+from eval.summary.sweeps import Sweeps, read_directions
 from tests.conftest import REPO
 from tests.pico import model as pico
 from tests.pico import save as save_pico
@@ -48,7 +49,11 @@ def summaries(language: str = "fr", rated: bool = True, dimension: str = "cohere
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def write_text(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -212,6 +217,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(
         (["--dimension", "style"], "has no dimension 'style'; it has coherence"),
         (["--metric", "bleu"], "gptscore"),
         (["--metric", "comet"], "hparams"),
+        (["--metric", "direct", "--prompt_language", "target", "--input", "GREEK"], "no prompt is written in 'el'"),
         (["--strengths", "1"], "strengths needs directions"),
         (["--null_draws", "2"], "null_draws needs directions"),
         (["--given", "document", "--metric", "direct", "--positions", "all", "--comet_steer", "mt"], "only counts for"),
@@ -237,6 +243,8 @@ def test_a_stopped_run_goes_on_where_it_stopped(
         (["--directions", "NAMELESS"], "does not say its source language"),
         (["--directions", "absent"], "no folder of directions"),
         (["--model_name_or_path", "./absent"], "does not exist"),
+        (["--device", "tape"], "no device tape"),
+        (["--input", "HEADER"], "header.csv holds no rows"),
     ],
 )
 def test_wrong_input(
@@ -247,8 +255,10 @@ def test_wrong_input(
         "OTHER": directions(tmp_path / "other", fingerprint=[1.0, 2.0]),
         "NAMELESS": directions(tmp_path / "nameless", source=None),
         "IN": tmp_path / "in.jsonl",
+        "GREEK": write(tmp_path / "greek.jsonl", summaries("el")),
         "UNRATED": write(tmp_path / "unrated.jsonl", summaries(rated=False)),
         "OTHER_CELL": write(tmp_path / "other.jsonl", summaries(dimension="completeness")),
+        "HEADER": write_text(tmp_path / "header.csv", "id,language\n"),
         "SWAHILI": write(tmp_path / "sw.jsonl", [*summaries(), *summaries("sw")]),
     }
     if "KEPT" in changes or "FOREIGN" in changes:
@@ -310,7 +320,11 @@ def test_null_draws_of_one_cell(tmp_path: Path, model_folder: Path) -> None:
 def test_layer_sets_are_points_of_one_grid(tmp_path: Path, model_folder: Path) -> None:
     steering = ["--directions", directions(tmp_path / "fr"), "--strengths", "1"]
     steering += ["--layer_sets", "[0]", "[1]", "[1, 0]", "[0, 1]", "[0, 0]"]  # the last two stand there already
-    assert run(*command(tmp_path, model_folder, summaries(), *steering)) == 0
+    words = command(tmp_path, model_folder, summaries(), *steering)
+    config = parse_config(SummariesConfig, list(map(str, words)))
+    sweeps = Sweeps(config, read_directions(config.directions)).of(SummaryRecord(**summaries()[0]))
+    assert [sweep.layers for sweep in sweeps] == [None, [0], [1], [0, 1]]
+    assert run(*words) == 0
     written = read_rows(tmp_path / "out" / "scores.jsonl", ScoreRow, unique=False)
     assert [row.layers for row in written if row.id == "fr-coherence-0"] == [None, [0], [0, 1], [1]]
     assert len({row.score for row in written if row.id == "fr-coherence-0"}) == 4
@@ -336,6 +350,13 @@ def test_a_strength_chosen_on_other_summaries(tmp_path: Path, model_folder: Path
     for row in dev_rows:
         if row.strength == best["strength"]:
             assert scores[row.id.removeprefix("dev-"), row.strength].score == row.score
+
+
+def test_a_development_set_of_the_very_documents_is_told(tmp_path: Path, model_folder: Path) -> None:
+    dev = write(tmp_path / "dev.jsonl", summaries()[:4])
+    steering = ["--directions", directions(tmp_path / "fr"), "--strengths", "1", "--dev", dev]
+    assert run(*command(tmp_path, model_folder, summaries(), *steering)) == 0
+    assert "4 human-scored summaries are of documents that dev has" in outcome(tmp_path)[1]["notes"][0]
 
 
 def test_a_table_in_and_out(tmp_path: Path, model_folder: Path) -> None:
