@@ -10,6 +10,8 @@ from core.errors import DataError
 from core.jsonl import read_jsonl, write_jsonl
 
 Score = Annotated[int, Field(ge=1, le=5)]
+# Far beyond any scale, so that sums of squares stay finite.
+HumanScore = Annotated[float, Field(ge=-1e9, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -102,8 +104,8 @@ class SummaryRecord(Row):
     document: Text
     reference: str | None = None
     summary: str
-    human_scores: list[float] = Field(default_factory=list)
-    human_score: float | None = None
+    human_scores: list[HumanScore] = Field(default_factory=list)
+    human_score: HumanScore | None = None
 
     @model_validator(mode="after")
     def _mean_of_raters(self) -> Self:

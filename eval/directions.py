@@ -21,6 +21,7 @@ from core.errors import ConfigError, DataError
 from core.progress import say, warn
 from core.records import read_parallel
 from core.run import Run, shown_path
+from eval.characters import check_characters
 from eval.comet import Comet
 from eval.comet.checkpoint import is_comet
 from eval.comet.directions import learn_comet
@@ -130,6 +131,7 @@ def read_pairs(config: DirectionsConfig) -> tuple[Pairs, Pairs]:
     if config.source == config.pivot:
         raise ConfigError(f"source and pivot are both {config.source}; name two languages")
     rows = read_parallel(config.input, (config.source, config.pivot))
+    check_characters(rows, config.input)
     document_of: dict[tuple[str, str], tuple[str, str]] = {}
     for row in rows:
         document = ("document", row["document_id"]) if row.get("document_id") else ("row", row["id"])

@@ -30,6 +30,7 @@ from core.records import JudgeRecord, Prediction, read_records
 from core.server import Server
 from eval.backends.openai import OpenAIBackend
 from eval.backends.transformers import TransformersBackend
+from eval.characters import check_characters
 from eval.grading import GradedVerdict, Judge, default_name, fit_records, prompt_spec
 from eval.judge_options import JudgeConfig
 from eval.row_files import RowFiles
@@ -49,6 +50,7 @@ def main(config: JudgeConfig) -> None:
     check_judge(config, state)
     directions = load_directions(config.directions)
     records = of_languages(read_records(config.input), config.language, config.input)
+    check_characters((record.model_dump() for record in records), config.input)
     records = sample(records, config.max_samples, config.seed)
     source = config.source()
     tokenizer = load_tokenizer(source, config.chat_template) if source else None

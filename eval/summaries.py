@@ -30,6 +30,7 @@ from core.records import ScoreRow, SummaryRecord, check_unique, read_rows
 from core.run import shown_path
 from data_prep.formats.columns import summary_columns
 from data_prep.options import SummariesConfig as TableConfig
+from eval.characters import check_characters
 from eval.comet import Comet
 from eval.comet.checkpoint import check_comet, is_comet
 from eval.comet.directions import check_directions
@@ -104,6 +105,7 @@ def read_summaries(config: SummariesConfig, path: Path) -> list[SummaryRecord]:
         if missing := [value for value in listed(asked) if value not in there]:
             raise DataError(f"{path} has no {field} {missing[0]!r}; it has {', '.join(sorted(there))}")
         records = [record for record in records if getattr(record, field) in listed(asked)]
+    check_characters((record.model_dump() for record in records), path)
     if not records:
         raise DataError(f"{path} has no summary of these languages on these dimensions; ask for others")
     return records if config.max_per_cell is None else sample(records, config.max_per_cell, config.seed)
@@ -140,7 +142,7 @@ def check_cells(
         for value in listed(getattr(config, field) or []):
             check_known(value, known, f"{field}: ")
     if config.prompt_language == "target":
-        for record in records:
+        for record in (*records, *dev):
             wording(record.language)
     rated = {(record.language, record.dimension) for record in dev if record.human_score is not None}
     for record in records if config.dev else ():

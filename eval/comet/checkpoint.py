@@ -155,7 +155,7 @@ def _read_pickle(path: Path) -> dict[str, Any]:
         named = _GLOBAL.search(str(error))
         what = f"holds {named[1]}, which is no weight" if named else f"is no file of weights ({_first_line(error)})"
         raise ModelError(f"{path} {what}; it is not read: take a checkpoint with weights alone") from None
-    except (OSError, RuntimeError, EOFError, ValueError) as error:
+    except Exception as error:  # what is no pickle fails in any way
         raise ModelError(f"{path} cannot be read ({_first_line(error)}); copy the checkpoint again") from None
     if not isinstance(stored, dict) or not isinstance(stored.get("state_dict"), Mapping):
         raise ModelError(f"{path} has no state_dict; take the checkpoint that Lightning wrote")
@@ -163,12 +163,13 @@ def _read_pickle(path: Path) -> dict[str, Any]:
 
 
 def _check_weights(network: CometNetwork, weights: Mapping[str, Tensor], folder: Path) -> None:
-    """Raises ModelError where names or shapes are not exactly those of the network."""
+    """Raises ModelError where names or shapes are not exactly those of the network, and for weights that are not finite."""
     expected = {name: tuple(weight.shape) for name, weight in network.state_dict().items()}
     faults = {
         "lacks": sorted(expected.keys() - weights.keys()),
         "has, with no place in the network,": sorted(weights.keys() - expected.keys()),
         "has in another shape": sorted(n for n in expected.keys() & weights.keys() if expected[n] != weights[n].shape),
+        "has, not finite,": sorted(name for name, weight in weights.items() if not weight.isfinite().all()),
     }
     found = [f"{fault} {len(names)} ({_listed(names)})" for fault, names in faults.items() if names]
     if found:

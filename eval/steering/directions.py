@@ -136,7 +136,11 @@ class Directions:
             tensors = load_file(folder / WEIGHTS_FILE)
         except OSError as error:
             raise DataError(f"{folder} is no folder of directions ({error}); make one with eval.directions") from None
-        except (ValueError, ValidationError, SafetensorError) as error:
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            where = ".".join([FACTS_FILE, *map(str, fault["loc"])])
+            raise DataError(f"{folder} holds broken directions ({where}: {fault['msg']}); learn them again") from None
+        except (ValueError, SafetensorError) as error:
             raise DataError(f"{folder} holds broken directions ({error}); learn them again") from None
         if facts.hook_point not in HOOK_POINTS:
             known = " or ".join(map(repr, HOOK_POINTS))

@@ -89,6 +89,8 @@ class SummariesConfig(CommandConfig):
             raise ConfigError("null_language and null_dimension choose where null draws are made; set null_draws")
         if self.dev and self.null_draws:
             raise ConfigError("null draws test a selection on the input's own scores; leave out dev or null_draws")
+        if self.method == "map" and self.scale == "raw":
+            raise ConfigError("scale raw is of a vector; leave it out with method: map")
         self.grid()
         return self
 

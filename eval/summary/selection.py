@@ -96,7 +96,9 @@ class Selection:
 
     def _unsupervised(self, grid: Grid, moves: HeldOutMoves | None) -> dict[str, Any]:
         if moves is None:
-            return {"reason": "no held-out pairs are kept; learn the directions with eval.directions --held_out and --keep_pairs true"}
+            return {
+                "reason": "no held-out pairs are kept; learn the directions with eval.directions --held_out and --keep_pairs true"
+            }
         key = self.cell.key
         explained = [
             0.0 if point.layers is None else moves.explained(key.method or "", key.scale, point.layers, point.strength)

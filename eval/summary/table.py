@@ -111,7 +111,7 @@ def _cell(cell: Mapping[str, Any]) -> list[str]:
     count = f"{cell['n']} summaries, {cell['n_human']} with human scores"
     lines = [
         f"{cell['language']} {cell['dimension']}, {_steered(cell)}: {count}",
-        "  layers     strength     mean  moved by  " + "".join(f"{name:<22}" for name in FIGURES),
+        "  layers     strength     mean  moved by  " + " ".join(f"{name:<21}" for name in FIGURES),
     ]
     lines += [_point(point) for point in cell["points"]]
     if not cell["n_human"]:
@@ -122,7 +122,7 @@ def _cell(cell: Mapping[str, Any]) -> list[str]:
         gain = f"{found['gain']['value']:+.3f} [{found['gain']['low']:+.3f}, {found['gain']['high']:+.3f}]"
         lines.append(f"  chosen on {found['size']} documents: gain {gain} on some {found['n_test']} other summaries")
     for name, figures in cell["baselines"].items():
-        lines.append(f"  baseline {name:<31}" + "".join(f"{_figure(figures[key]):<22}" for key in STATISTICS))
+        lines.append(f"  baseline {name:<31}" + " ".join(f"{_figure(figures[key]):<21}" for key in STATISTICS))
     return lines
 
 
@@ -141,7 +141,7 @@ def _choice(selection: Mapping[str, Any]) -> str:
 def _point(point: Mapping[str, Any]) -> str:
     mean = DASH if point["mean_score"] is None else f"{point['mean_score']:.3f}"
     by = DASH if point["moved_sd"] is None else f"{point['moved_sd']:+.2f} SD"
-    figures = "".join(f"{_figure(point[name]):<22}" for name in FIGURES)
+    figures = " ".join(f"{_figure(point[name]):<21}" for name in FIGURES)
     where = f"  {layers_in_short(point['layers']):<10}{point['strength']:>+9g}{mean:>9}{by:>10}"
     return f"{where}  {figures}{'  broken' if point['broken'] else ''}".rstrip()
 

@@ -7,7 +7,10 @@ import pytest
 
 from tests.conftest import REPO
 
-READMES = ["README.md", *(f"{package}/README.md" for package in ("core", "data_prep", "train", "merge", "eval", "eval/steering"))]
+READMES = [
+    "README.md",
+    *(f"{package}/README.md" for package in ("core", "data_prep", "train", "merge", "eval", "eval/steering")),
+]
 
 
 @pytest.mark.parametrize("name", READMES)

@@ -53,7 +53,7 @@ def test_flags_win_over_yaml_and_keep_their_types(tmp_path: Path) -> None:
         ("input: a\n", ("--learning_rate", "-1"), "learning_rate: Input should be greater than 0"),
         ("input: a\n", ("--method", "sum"), "method: Input should be 'vector' or 'map'"),
         ("input: a\nweights: {hi: .nan}\n", (), "weights.hi: Input should be a finite number"),
-        ("input: a\n", ("--strengths", "0", "-.inf"), "strengths.1: Input should be a finite number"),
+        ("input: a\n", ("--strengths", "0", ".inf"), "strengths.1: Input should be a finite number"),
         ("input: [a\n", (), "c.yaml line 2 is not YAML"),
         ("- a\n", (), "holds a list"),
         ("input: a\n1: b\n", (), "field 1 is unknown"),

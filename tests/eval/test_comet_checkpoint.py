@@ -51,6 +51,15 @@ def refused(folder: Path) -> str:
 class TestWeights:
     """Keys that do not match are named, and nothing is loaded in part."""
 
+    def test_weights_that_are_not_finite_are_named(self, folder: Path) -> None:
+        change_state(folder, lambda state: state[KEY][0].fill_(torch.nan))
+        assert f"of 47 weights it has, not finite, 1 ({KEY})" in refused(folder)
+
+    @pytest.mark.parametrize("content", [b"abc", b"", b"PK\x03\x04 cut"])
+    def test_what_is_no_pickle_is_one_line(self, folder: Path, content: bytes) -> None:
+        (folder / "checkpoints" / "model.ckpt").write_bytes(content)
+        assert refused(folder).startswith("FOLDER/checkpoints/model.ckpt ")
+
     def test_a_missing_key_is_named(self, folder: Path) -> None:
         change_state(folder, lambda state: state.pop(KEY))
         assert refused(folder) == (

@@ -288,7 +288,11 @@ def test_a_broken_folder_is_refused(tmp_path: Path) -> None:
     for changes, message in (
         ({"hook_point": "attention output"}, "learned at 'attention output'"),
         ({"layers": [0, 1]}, "differ in their layers"),
-        ({"colour": 1}, "broken directions"),
+        ({"colour": 1}, r"broken directions \(directions.json.colour: Extra inputs"),
+        (
+            {"mean_norms": {"0": -1.0}},
+            r"broken directions \(directions.json.mean_norms.0: .*greater than or equal to 0",
+        ),
     ):
         with pytest.raises(DataError, match=message):
             load_with(**changes)
