@@ -62,6 +62,8 @@ def test_a_summary_with_raters_has_their_mean() -> None:
     row = {"id": "s", "language": "tr", "dimension": "coherence", "document_id": "d", "document": "D", "summary": "S"}
     assert SummaryRecord(**row, human_scores=[2.0, 3.0]).human_score == 2.5
     assert SummaryRecord(**row).human_score is None
+    with pytest.raises(ValueError, match="less than or equal to 1000000000"):
+        SummaryRecord(**row, human_scores=[1e308])
 
 
 def test_parallel_rows_need_text_in_every_asked_column(tmp_path: Path) -> None:

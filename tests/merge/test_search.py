@@ -108,6 +108,7 @@ def test_the_right_expert_is_found_and_the_recipe_runs(tmp_path: Path, judges: P
         main(searched(tmp_path, judges, merge_best=True, if_exists="resume"))
 
 
+@pytest.mark.slow
 def test_a_finished_search_goes_on_where_it_is_given_more_evaluations(tmp_path: Path, judges: Path) -> None:
     whole, grown = tmp_path / "whole", tmp_path / "grown"
     main(searched(tmp_path, judges, output_dir=str(whole), merge_best=True))
