@@ -1,9 +1,12 @@
 """The probabilities of 1 to 5 from the log-probabilities of a chat completion, in the same form as the in-process backend's."""
 
 import math
+import re
 from typing import Any
 
 from eval.backends.completion import SCORES, DigitStep
+
+_SPECIAL = re.compile(rb"<[^<>\s]+>")
 
 
 def digit_steps(text: str, logprobs: Any) -> list[DigitStep]:
@@ -15,6 +18,8 @@ def digit_steps(text: str, logprobs: Any) -> list[DigitStep]:
     entries = (logprobs.get("content") if isinstance(logprobs, dict) else None) or []
     pieces = [_bytes(entry) for entry in entries]
     wanted = text.encode()
+    if wanted not in b"".join(pieces):  # servers leave special tokens out of the text
+        pieces = [b"" if _SPECIAL.fullmatch(piece) else piece for piece in pieces]
     start = b"".join(pieces).rfind(wanted)  # before it: reasoning, or a space that the server took off
     if not text or start < 0:
         return []

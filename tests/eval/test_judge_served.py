@@ -1,5 +1,6 @@
 """A judge behind real servers gives the verdicts that it gives in process, and vLLM's log-probabilities its expected scores."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -53,12 +54,19 @@ def predictions(folder: Path, output: str) -> list[Prediction]:
 
 
 def same_verdicts(served: list[Prediction], here: list[Prediction]) -> list[tuple[Prediction, Prediction]]:
-    """The pairs that agree up to and with the verdict; kernels round differently, so a few near ties may part."""
+    """The pairs that agree up to and with the verdict; kernels round differently, so a few near ties may part.
+
+    Servers leave special tokens out of their text; a judge that is hardly trained writes Gemma's <unused…> among its words.
+    """
+
+    def told(row: Prediction) -> tuple[str, int | None, str | None]:
+        return " ".join(re.sub(r"<unused\d+>", " ", row.feedback).split()), row.score, row.failure
+
     assert [(row.id, row.prompt_tokens, row.shortened) for row in served] == [
         (row.id, row.prompt_tokens, row.shortened) for row in here
     ]
     pairs = list(zip(served, here, strict=True))
-    same = [(a, b) for a, b in pairs if (a.feedback, a.score, a.failure) == (b.feedback, b.score, b.failure)]
+    same = [(a, b) for a, b in pairs if told(a) == told(b)]
     assert len(same) >= 0.9 * ROWS
     return same
 
@@ -74,8 +82,7 @@ def test_vllm_gives_the_verdicts_and_expected_scores(folder: Path) -> None:
     with vllm_serve(folder / "judge", folder / "vllm.log") as base_url:
         judge(folder, "vllm", base_url=base_url, top_logprobs=20)
     same = same_verdicts(predictions(folder, "vllm"), predictions(folder, "in-process"))
-    # None where one of the five digits is not among the 20 tokens that vLLM lists.
-    scored = [(a, b) for a, b in same if a.expected_score is not None and b.expected_score is not None]
+    scored = [(a, b) for a, b in same if a.score is not None]
     assert len(scored) >= 0.8 * SCORED
     for a, b in scored:
         assert a.expected_score == pytest.approx(b.expected_score, abs=1e-3)

@@ -71,6 +71,7 @@ def test_a_sure_five_is_not_over_five() -> None:
         ("[RESULT] 45", ["[RESULT] ", "45"], []),  # no digit of its own
         ("[RESULT] 45", ["[RESULT] ", "4", "5"], [9, 10]),
         ("[RESULT] ٤", ["[RESULT]", " ٤"], [9]),
+        ("2 [RESULT] 4", ["2", "<unused840>", " [RESULT] ", "4"], [0, 11]),  # the server left a special token out
         ("[RESULT] 4", ["something ", "else"], []),
         ("", [], []),
     ],
