@@ -8,7 +8,6 @@ from core.errors import DataError
 from core.progress import Progress, warn
 from eval.comet.model import Comet
 from eval.steering.directions import POOLED_EMBEDDING, Directions
-from eval.steering.fingerprint import TOLERANCE
 from eval.steering.fitting import Encoded, Learned, fit_directions
 from eval.steering.learning import distinct_pairs
 from eval.steering.maps import MapKind
@@ -56,14 +55,7 @@ def learn_comet(
 
 def check_directions(comet: Comet, directions: Directions, allow_other_model: bool = False) -> None:
     """Raises ModelError for directions of another hook point, width or checkpoint."""
-    now = comet.fingerprint
-
-    def same(stored: list[float]) -> bool:
-        return len(stored) == len(now.sums) and all(
-            abs(then - value) <= TOLERANCE * norm for then, value, norm in zip(stored, *now, strict=True)
-        )
-
-    directions.check_fits(POOLED_EMBEDDING, 1, comet.width, same, allow_other_model)
+    directions.check_fits(POOLED_EMBEDDING, 1, comet.width, comet.fingerprint.same, allow_other_model)
 
 
 def _one_layer(states: Tensor) -> Encoded:

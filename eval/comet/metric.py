@@ -16,7 +16,7 @@ from core.jsonl import finite
 from core.records import SummaryRecord
 from eval.comet.directions import check_directions
 from eval.comet.model import Comet
-from eval.steering.hooks import check_steerable
+from eval.steering.hooks import changes, check_steerable
 from eval.steering.sweep import Sweep
 from eval.summary.metric import EMPTY, NO_REFERENCE, Scores
 
@@ -105,11 +105,6 @@ class CometMetric:
 
 def moved(embeddings: Tensor, sweep: Sweep) -> Tensor:
     """Embeddings [k, n, d] at k strengths, from embeddings [n, d]: as eval.steering.hooks has it of hidden states."""
-    directions, by = sweep.directions, torch.tensor(sweep.strengths)[:, None, None]
-    assert directions is not None
-    if sweep.method == "map":
-        return torch.lerp(embeddings, directions.maps[0](embeddings), by)
-    shift = directions.vectors[0]
-    if sweep.scale != "raw":
-        shift = shift * (directions.facts.mean_norms[0] / shift.norm())
-    return embeddings + by * shift
+    assert sweep.directions is not None
+    change = changes(sweep.directions, sweep.method or "vector", sweep.scale or "relative")[0]
+    return change(embeddings, torch.tensor(sweep.strengths)[:, None, None])

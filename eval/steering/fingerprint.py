@@ -23,6 +23,12 @@ class WeightSums(NamedTuple):
     sums: list[float]
     norms: list[float]
 
+    def same(self, stored: list[float]) -> bool:
+        """Whether stored sums were taken from these weights, up to their dtype."""
+        return len(stored) == len(self.sums) and all(
+            abs(then - value) <= TOLERANCE * norm for then, value, norm in zip(stored, *self, strict=True)
+        )
+
 
 def weight_sums(model: nn.Module) -> WeightSums:
     """The fingerprint of a model. Reads a few thousand weights."""
@@ -34,10 +40,7 @@ def weight_sums(model: nn.Module) -> WeightSums:
 
 def same_weights(stored: list[float], model: nn.Module) -> bool:
     """Whether a model has the weights that the stored sums were taken from, up to their dtype."""
-    now = weight_sums(model)
-    return len(stored) == len(now.sums) and all(
-        abs(then - value) <= TOLERANCE * norm for then, value, norm in zip(stored, *now, strict=True)
-    )
+    return weight_sums(model).same(stored)
 
 
 def _sample(block: nn.Module) -> torch.Tensor:

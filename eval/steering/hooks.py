@@ -52,13 +52,13 @@ def steer(
     directions.check(model, allow_other_model)
     check_steerable(directions, method, scale)
     strengths = _strengths(strength, method)
-    changes = _changes(directions, method, scale)
+    by_layer = changes(directions, method, scale)
     at = SteeredPositions(positions)
     handles = []
     _steered.add(stack.owner)
     try:
         handles.append(stack.owner.register_forward_pre_hook(at.begin_pass, with_kwargs=True))
-        for layer, change in changes.items():
+        for layer, change in by_layer.items():
             # First of its layer's hooks: one that captures hidden states then sees the steered ones.
             handles.append(stack.layers[layer].register_forward_hook(_hook(change, strengths, at), prepend=True))
         yield
@@ -98,7 +98,8 @@ def check_steerable(directions: Directions, method: Method, scale: Scale) -> Non
                 raise DataError(f"layer {layer} has no mean norm or a zero vector; scale relative needs both, use raw")
 
 
-def _changes(directions: Directions, method: Method, scale: Scale) -> dict[int, Change]:
+def changes(directions: Directions, method: Method, scale: Scale) -> dict[int, Change]:
+    """What steering does to hidden states after each layer; the formulas are those of `steer`."""
     if method == "map":
         return {layer: _mix(linear) for layer, linear in directions.maps.items()}
     mean_norms = directions.facts.mean_norms
